@@ -106,7 +106,7 @@ def judged(
     else:
         index = NameIndex.of(graph)
         stretch = _on_graph(questions, run, graph, index)
-        ends = ends_on(graph, index), lambda name: index.meant_by((name,))
+        ends = ends_on(graph, index)
     kinds: dict[str, JudgedKind | None] = {} if run.lists_entities else {ENTITIES: None}
     kinds |= judged_kinds(
         questions,

@@ -106,14 +106,14 @@ def facts_of(
     seeds: of each question, where paths begin. subgraph: what a question retrieved. Worked out question by
     question when a measure asks, and kept for the next measure.
     """
-    ends = ends_on(graph, names)
+    ends, ends_of_reference = ends_on(graph, names)
 
     @cache
     def context(question: int) -> RetrievedContext:
         entities, listed = subgraph(question)
         relations = None if listed is None else tuple(RelationReference.of(one, ends) for one in listed)
         references = tuple(
-            RelationReference.of(relation, lambda name: names.meant_by((name,)))
+            RelationReference.of(relation, ends_of_reference)
             for relation in reference_relations(questions[question])
         )
         keys = judgments.pair_keys[judgments.pairs_of(question)]
@@ -150,9 +150,10 @@ def _held(relations: Sequence[RelationReference], reference: RelationReference) 
     return tuple(place for place, relation in enumerate(relations) if reference.is_met_by(relation))
 
 
-def ends_on(graph: KnowledgeGraph, names: NameIndex) -> Ends:
-    """Which entities the end of a relation means: the one with this id, else those with this name. An end
-    that the graph does not have is an entity of its own, the same one wherever it is named."""
+def ends_on(graph: KnowledgeGraph, names: NameIndex) -> tuple[Ends, Ends]:
+    """Which entities the end of a relation means: of a returned one the one with this id, else those with
+    this name; of a reference those with this name. A returned end that the graph does not have is an entity
+    of its own, the same one wherever it is named."""
     known: dict[str, frozenset[int]] = {}
     strangers: dict[str, int] = {}
 
@@ -163,4 +164,4 @@ def ends_on(graph: KnowledgeGraph, names: NameIndex) -> Ends:
             known[name] = frozenset(entities or (-1 - strangers.setdefault(fold(name), len(strangers)),))
         return known[name]
 
-    return ends
+    return ends, lambda name: names.meant_by((name,))

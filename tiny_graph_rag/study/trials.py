@@ -136,7 +136,6 @@ class Trials:
         from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, facts_of, returned_subgraph
 
         seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]
-        ends = ends_on(graph, self.names)
         sent = None if run.external else SentContexts(graph, run, seeds, config)
         settings = config.evaluation
         passage_match = TextMatch.of_passages(settings.match, settings.rouge_threshold)
@@ -147,7 +146,7 @@ class Trials:
             relations if RELATIONS in wanted else None,
             run.passages if PASSAGES in wanted else None,
             judged,
-            (ends, lambda name: self.names.meant_by((name,))),
+            ends_on(graph, self.names),
             passage_match,
         )
         facts = None

@@ -24,6 +24,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures.judged import NO_ITEM, Judged, matched_in_order
+from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.waterfall import (
     NO_ENTITY,
@@ -192,11 +193,8 @@ def hop_tags(
     linked: Sequence[LinkedQuestion],
 ) -> dict[str, HopTag]:
     """linked: with the gold seeds where they are given, else with what the question names."""
-    rows: dict[str, list[int]] = {}
-    for row, example in enumerate(examples):
-        for tag in dict.fromkeys(example.tags):
-            if hops_of_tag(tag) is not None:
-                rows.setdefault(tag, []).append(row)
+    tagged = rows_by_tag([example.tags for example in examples])
+    rows = {tag: part for tag, part in tagged.items() if hops_of_tag(tag) is not None}
     if not rows:
         return {}
     hops = hops_between(adjacency, seed_columns(linked), judgments.pairs)
