@@ -55,9 +55,8 @@ class MeasureKind:
 
     low, high: its range; the worst end is what a question counts that failed or that the run lacks. weight:
     of each question where the mean pools counts (micro averages), else None. needs: what it must know beyond
-    ranks and grades, "" for nothing. scores_no_gold: whether it says something of questions without gold.
-    times: whether it is a time, which only what was answered has: a failed question is undefined, and counted
-    next to the mean.
+    ranks and grades, "" for nothing. times: whether it is a time, which only what was
+    answered has: a failed question is undefined, and counted next to the mean.
     """
 
     name: str
@@ -70,7 +69,6 @@ class MeasureKind:
     higher_is_better: bool = True
     weight: Compute | None = None
     needs: Need = ""
-    scores_no_gold: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     times: bool = False
 

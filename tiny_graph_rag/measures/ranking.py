@@ -127,7 +127,7 @@ def average_precision_over_hits(judged: Judged, cutoff: int | None) -> Column:
     return defined(judged, divided(found, hits(judged, cutoff)))
 
 
-@measure("contest_map", source="science-QA contest's rule (its cutoff is 3)", scores_no_gold=True)
+@measure("contest_map", source="science-QA contest's rule (its cutoff is 3)")
 def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     """Average precision over the hits in the first k of the list as submitted, duplicates and all; a question
     without gold scores 1 where nothing was retrieved, else 0.

@@ -63,12 +63,7 @@ def judged_bad(judged: Judged, cutoff: int | None) -> Column:
     return np.where(judged.judged_irrelevant > 0, found, np.nan)
 
 
-@measure(
-    "no_answer_accuracy",
-    cutoff="none",
-    source="SQuAD 2.0 (Rajpurkar et al. 2018), for retrieval",
-    scores_no_gold=True,
-)
+@measure("no_answer_accuracy", cutoff="none", source="SQuAD 2.0 (Rajpurkar et al. 2018), for retrieval")
 def no_answer_accuracy(judged: Judged, cutoff: int | None) -> Column:
     """Of questions without gold: 1 where nothing was retrieved, else 0. Undefined for questions with gold.
 

@@ -24,7 +24,6 @@ def _weight(judged: Judged, cutoff: int | None) -> Column:
     high=math.inf,
     higher_is_better=False,
     source="wall clock: the run's own, else at most evaluation.latency_sample questions run alone",
-    scores_no_gold=True,
     times=True,
 )
 def latency(judged: Judged, cutoff: int | None) -> Column:
@@ -38,7 +37,6 @@ def latency(judged: Judged, cutoff: int | None) -> Column:
     high=math.inf,
     source="wall clock: the run's own, else at most evaluation.latency_sample questions run alone",
     weight=_weight,
-    scores_no_gold=True,
     times=True,
 )
 def throughput(judged: Judged, cutoff: int | None) -> Column:
