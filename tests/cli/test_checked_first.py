@@ -39,7 +39,7 @@ OF_EVAL = [
     ("--retriever dfs", "did you mean 'bfs'"),
     ("--config no.yaml", "this settings file doesn't exist"),
     ("--judge nice", "unknown judge 'nice'"),
-    ("--save-run r.xyz", "r.xyz: which form?"),
+    ("--save-run r.xyz", "r.xyz: the file's name doesn't say the format"),
     ("--report nope", "unknown report 'nope'"),
     ("-o ./page.html", "the file is JSON; name it page.json"),
 ]

@@ -148,7 +148,7 @@ def test_sweep_takes_any_setting_and_names_the_best_mean_of_few_questions(tale: 
         *((None, 0.1), (None, 0.3), (0.85, 0.1), (0.85, 0.3))
     }
     assert "No recommendation: too few groups of questions" in done.stdout
-    assert "5 more settings: --details" in done.stdout
+    assert "more settings (5): --details" in done.stdout
     wrong = run_cli("sweep", "--dataset", "tale-eval.jsonl", "--set", "ranking.stepp=1", code=2)
     assert "did you mean 'ranking.step'" in wrong.stderr
 

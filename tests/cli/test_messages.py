@@ -173,7 +173,7 @@ def test_parts_of_a_set_without_a_suffix_are_of_its_own_format(tale: Path, run_c
     assert (tale / "both").read_text("utf-8").startswith('{"id": "q0"')
     assert run_cli("generate", "-g", SAMPLE, "--n", "1", "-o", "./made").exit_code == 0
     refused = run_cli("dataset", "split", "own.csv", "-o", "./parts.foo", code=2)
-    assert "which form? End the file's name in one of: .jsonl" in refused.stderr
+    assert "doesn't say the format; end it in one of: .jsonl" in refused.stderr
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def test_what_would_be_destroyed_or_is_no_form_is_refused(town: Path, run_cli: C
     over = run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", "./eval.jsonl")
     assert (over.exit_code, "would destroy it" in over.stderr) == (2, True)
     odd = run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", "./run.xml", code=2)
-    assert "which form? End the file's name in one of: .trec" in odd.stderr
+    assert "doesn't say the format; end it in one of: .trec" in odd.stderr
 
 
 def test_a_form_without_empty_lists_says_what_becomes_of_them(run_cli, town: Path) -> None:

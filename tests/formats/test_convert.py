@@ -148,7 +148,7 @@ def test_control_characters_that_xml_lacks_are_replaced(
 
 def test_a_form_that_nobody_knows(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
     told = run_cli("convert", "-g", GRAPHS / "lightrag", "-o", tmp_path / "x.docx")
-    assert (told.exit_code, "which form? End the file's name in one of: .json" in told.stderr) == (2, True)
+    assert (told.exit_code, "doesn't say the format; end it in one of: .json" in told.stderr) == (2, True)
     told = run_cli("convert", "-g", GRAPHS / "lightrag", "-o", tmp_path / "x", "--format", "grphml")
     assert "did you mean 'graphml'?" in told.stderr
     source = GRAPHS / "apoc" / "all.json"

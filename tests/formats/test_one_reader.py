@@ -83,7 +83,7 @@ def test_a_file_that_may_be_a_graph_is_known_by_its_suffix() -> None:
 )
 def test_the_end_of_a_name_chooses_the_form(forms, name: str, form: str) -> None:
     assert form_of(forms, Path(name)) == form
-    with pytest.raises(UsageError, match=r"x\.doc: which form"):
+    with pytest.raises(UsageError, match=r"x\.doc: the file's name doesn't say"):
         form_of(forms, Path("x.doc"))
     with pytest.raises(UsageError, match="unknown form of --format 'docx'"):
         form_of(forms, Path(name), "docx")

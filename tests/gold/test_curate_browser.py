@@ -414,7 +414,7 @@ def test_a_draft_that_changes_on_disk_loses_nothing(browser, draft) -> None:
         running.stop()
     again = Running(draft, GRAPH)
     said = again.stop()
-    assert "judges 1 question that q-draft.jsonl doesn't hold, or not in these words (q001)" in said
+    assert "has judgments of 1 question that q-draft.jsonl doesn't have, or has in other words (q001)" in said
     assert len(journal_of(draft)) == 2
 
 

@@ -54,7 +54,7 @@ def test_groups_stay_whole_and_tags_are_parted_alike() -> None:
 
 def test_no_part_is_empty() -> None:
     for shares in ((1, 1, 1), (50, 1)):
-        with pytest.raises(UsageError, match="2 groups of questions can't be split into"):
+        with pytest.raises(UsageError, match="2 groups of questions can't be split in these shares"):
             split([question("a"), question("b")], shares, seed=0)
 
 

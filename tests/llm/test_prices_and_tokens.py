@@ -41,7 +41,7 @@ def test_the_library_knows_openai_with_a_date_and_no_model_of_ones_own() -> None
     assert "checked 20" in found.source
     behind = find_price("gpt-4.1-mini", "http://localhost:8000/v1", {})
     assert behind is not None
-    assert behind.source.startswith("of OpenAI, this address may take another price; genai-prices ")
+    assert behind.source.startswith("price of OpenAI, this address may charge another; genai-prices ")
     assert replace(behind, source="") == replace(found, source="")
     for address in ("", "http://localhost:8000/v1"):
         assert find_price("unheard-of", address, {}) is None

@@ -42,7 +42,7 @@ def test_several_results_are_shown_method_by_method(tmp_path):
     better = results(12, 40)
     better["summary"]["measures"]["mrr"]["mean"] = 0.9
     one, other = made(tmp_path), made(tmp_path, "better", summary=better["summary"])
-    (path,) = write_reports([one, other], ["md"])
+    ((path,), _) = write_reports([one, other], ["md"])
     text = path.read_text(encoding="utf-8")
     assert "# Method by method" in text
     assert "0.900" in next(line for line in text.splitlines() if line.startswith("| better |"))
@@ -53,7 +53,7 @@ def test_each_method_stands_beside_the_seconds_it_took(tmp_path):
     latency = {"mean": 0.0125, "p50": 0.01, "p95": 0.5}
     fast = made(tmp_path, "fast", summary=summary | {"latency": latency, "questions_per_second": 1234.5})
     slow = made(tmp_path, "slow", summary=summary | {"latency": {}, "questions_per_second": None})
-    (path,) = write_reports([fast, slow], ["md"], tmp_path / "out")
+    ((path,), _) = write_reports([fast, slow], ["md"], tmp_path / "out")
     text = path.read_text(encoding="utf-8")
     line = next(line for line in text.splitlines() if line.startswith("| fast |"))
     assert line.endswith(" | 0.0125 | 0.01 | 0.5 | 1,234 |")

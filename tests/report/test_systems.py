@@ -49,7 +49,7 @@ def systems(tmp_path) -> list[Document]:
 
 
 def test_the_papers_table_has_the_best_in_bold_and_marks_what_differs(tmp_path, systems) -> None:
-    (path,) = write_reports(systems, ["paper"], tmp_path / "out")
+    ((path,), _) = write_reports(systems, ["paper"], tmp_path / "out")
     text = path.read_text(encoding="utf-8")
     first, second = [line for line in text.splitlines() if line.startswith(("    first ", "    x"))]
     assert re.search(r"\\textbf\{0\.\d{3}\} \\\\$", first), "ndcg@5 is the last column"
@@ -60,7 +60,7 @@ def test_the_papers_table_has_the_best_in_bold_and_marks_what_differs(tmp_path, 
 
 
 def test_the_papers_table_is_written_to_the_file_named(tmp_path, systems) -> None:
-    assert write_reports(systems, ["paper"], tmp_path / "table.tex") == [tmp_path / "table.tex"]
+    assert write_reports(systems, ["paper"], tmp_path / "table.tex")[0] == [tmp_path / "table.tex"]
     assert (tmp_path / "table.tex").read_text(encoding="utf-8").startswith("% In the preamble")
 
 

@@ -67,7 +67,7 @@ def recommend_command(
         str | None, to_file("Draft to write, under --dataset-dir; - for standard output.", "NAME-draft.jsonl")
     ] = None,
 ) -> None:
-    """Propose references for questions without gold, and write a draft that needs review."""
+    """Propose references for questions that have none, and write a draft that needs review."""
     session = session.using(depth=max(pool, 10))
     chosen = comma_list(retrievers) or DEFAULT
     for item in chosen:
@@ -204,8 +204,8 @@ def curate_command(
             )
         if strays := [*curation.lost, *curation.reworded]:
             session.warn(
-                "{journal} judges {questions} that {name} doesn't hold, or not in these words ({ids}); these "
-                "judgments stay there and don't count",
+                "{journal} has judgments of {questions} that {name} doesn't have, or has in other words "
+                "({ids}); they stay in the journal and don't count",
                 journal=journal_file.name,
                 questions=amount(len(strays), "question"),
                 name=source.name,

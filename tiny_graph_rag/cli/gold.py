@@ -251,7 +251,7 @@ def _tell(out: Output, examples: object, format: str | None) -> None:
         session.say("gold set: {path}", path=path)
 
 
-@command("generate", settings(("--model", OPTIONS)))
+@command("generate", settings(("--model", OPTIONS, "model that rewords questions")))
 def generate_command(
     session: Session,
     graph: Graph = None,

@@ -80,7 +80,7 @@ COMMANDS = {
             "Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."
         ),
         "generate": "Generate a gold set from a graph: questions whose answers are computed on the graph.",
-        "recommend": "Propose references for questions without gold, and write a draft that needs review.",
+        "recommend": "Propose references for questions that have none, and write a draft that needs review.",
         "curate": "Review a draft in the browser. Each decision is saved immediately.",
         "dataset": "Merge, split, convert and version gold sets, and draft them from answers.",
     },

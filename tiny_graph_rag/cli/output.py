@@ -111,11 +111,11 @@ def write_reports(
     `report` says, else next to the first document."""
     from tiny_graph_rag.report import reports
 
-    written = reports.write_reports(documents, names, target, claim=session.outputs.claim)
+    written, idle = reports.write_reports(documents, names, target, claim=session.outputs.claim)
     for path in written:
         session.say("report: {path}", path=path)
-    if not written:
-        session.warn("--report {names} shows nothing of this kind of file", names=",".join(names))
+    if idle:
+        session.warn("--report {names}: not available for this kind of file", names=",".join(idle))
 
 
 def _check_ending(given: str | None, ending: str) -> None:

@@ -96,7 +96,7 @@ def report_command(
         list[Path], argument("Results files of eval, score, sweep or compare.", default=False)
     ],
     session: Session,
-    report: Reports = None,
+    report: Annotated[str, option("Reports to write (a,b).", OUTPUT)] = "html",
     output: Annotated[
         str | None,
         to_file(
@@ -106,7 +106,7 @@ def report_command(
     ] = None,
 ) -> None:
     """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."""
-    names = reports_of(report) or ("html",)
+    names = reports_of(report)
     folder = Path(session.config.storage.results_dir)
     documents = [read_document(find_input(result, folder, "results file")) for result in results]
     target = output_path(output, folder) if output is not None else None

@@ -85,7 +85,7 @@ MOST_TRIED = 400  # questions that settings are tried on; of more, a sample
 MOST_CHANGES = 200  # of a kind, shown before and after
 LEARNED_FROM = 35  # groups: what 50 questions hold; fewer teach words that do not hold
 
-TOO_FEW = "{groups} groups of questions are too few; {least} are needed"
+TOO_FEW = "too few groups of questions ({groups} of at least {least})"
 NOT_HELD = "the gain does not hold on questions that did not choose it"
 NOT_FINISHED = "not measured to the end"
 SPEAKS = '"{word}": in {n} questions, {with_type} of them with {type} on the gold path'

@@ -37,8 +37,8 @@ def form_of(forms: Mapping[str, Form], path: Path, given: str | None = None) -> 
     chosen = given or next((name for name, form in forms.items() if ending in form.suffixes), None)
     if chosen is None:
         raise UsageError(
-            "{name}: which form? End the file's name in one of: {suffixes}",
-            name=path.name,
+            "{path}: the file's name doesn't say the format; end it in one of: {suffixes}",
+            path=path,
             suffixes=", ".join(dict.fromkeys(suffix for form in forms.values() for suffix in form.suffixes)),
         )
     if forms[chosen].needs_parquet:

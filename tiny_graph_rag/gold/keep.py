@@ -141,7 +141,7 @@ def split(examples: Sequence[Example], shares: Sequence[float], seed: int) -> li
         parts[part_of[group_of(example)]].append(example)
     if not all(parts):
         raise UsageError(
-            "{amount} of questions can't be split into {shares} parts of these shares without an empty one",
+            "{amount} of questions can't be split in these shares: one of the {shares} parts would be empty",
             amount=amount(len(groups), "group"),
             shares=len(shares),
         )

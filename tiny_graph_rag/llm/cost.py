@@ -115,7 +115,7 @@ class Price:
 
     def __str__(self) -> str:
         return said(
-            "${input} in, ${output} out a million tokens ({source})",
+            "${input} in, ${output} out per million tokens ({source})",
             input=f"{self.usd_per_million_input:g}",
             output=f"{self.usd_per_million_output:g}",
             source=self.source,
@@ -179,7 +179,7 @@ def _from_library(model: str, base_url: str) -> Price | None:
             )
             if not place:
                 source = said(
-                    "of {provider}, this address may take another price; {source}",
+                    "price of {provider}, this address may charge another; {source}",
                     provider=fresh.provider.name,
                     source=source,
                 )

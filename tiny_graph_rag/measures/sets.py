@@ -65,7 +65,7 @@ def judged_bad(judged: Judged, cutoff: int | None) -> Column:
 
 @measure("no_answer_accuracy", cutoff="none", source="SQuAD 2.0 (Rajpurkar et al. 2018), for retrieval")
 def no_answer_accuracy(judged: Judged, cutoff: int | None) -> Column:
-    """Of questions without gold: 1 where nothing was retrieved, else 0. Undefined for questions with gold.
+    """Of questions without references: 1 where nothing was retrieved, else 0. Undefined for the others.
 
     A question that failed, or that the run lacks, scores 0: nobody knows that it would have returned nothing.
     """

@@ -56,15 +56,16 @@ def write_reports(
     names: Sequence[str],
     target: Path | None = None,
     claim: Callable[[Path], object] = check_writable,
-) -> list[Path]:
+) -> tuple[list[Path], list[str]]:
     """Write the reports next to the first document, into the folder `target`, or as the file `target` where
-    that ends as a report does; returns what was written.
+    that ends as a report does; returns what was written, and the reports that these documents don't have.
 
     claim: refuses a file that can't be written, or must stay; asked for all of them before any is written.
     Raises UsageError where several reports would go to one file, and for a file that no report is.
     """
     check_reports(names)
-    files = [file for name in dict.fromkeys(names) for file in REPORTS[name](documents)]
+    files_of = {name: list(REPORTS[name](documents)) for name in names}
+    files = [file for some in files_of.values() for file in some]
     folder = documents[0].path.parent if target is None else target
     written = [folder / name for name, _ in files]
     if target is not None and not target.is_dir() and (target.suffix or target.is_file()):
@@ -81,4 +82,4 @@ def write_reports(
         claim(path)
     for path, (_, content) in zip(written, files, strict=True):
         write_atomically(path, [content])
-    return written
+    return written, [name for name, some in files_of.items() if not some]

@@ -151,7 +151,7 @@ def count_lines(summary: Json) -> list[str]:
     lines = [
         t("{n} scored", n=f"{summary['scored']:,}"),
         without_gold(summary),
-        t("{n} groups of questions; each group counts as one observation", n=f"{groups:,}") if groups else "",
+        t("groups of questions: {n}, each counts as one observation", n=f"{groups:,}") if groups else "",
         t("{n} with a reference retrieved nothing (score 0)", n=f"{missed:,}") if missed else "",
         failed_words(summary["failed"]) if summary["failed"] else "",
     ]

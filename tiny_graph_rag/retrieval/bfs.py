@@ -48,8 +48,8 @@ OTHER_RELATION = "no hop is over the relation asked for"
 NAMED = "named in the question, which asks for something else"
 OTHER_KIND = "not of the kind asked for"
 UNEXPLAINED = "left unexplained"
-HELD = "its texts hold"
-REFERRED = "a pronoun stands for it: the question asks for another"
+HELD = "words in its texts"
+REFERRED = "a pronoun refers to it; the question asks for something else"
 WITHOUT_PATH = "no path from other names in the question"
 
 FromText = tuple[WeighedMention, Reading, int]  # text seeds, the question and what a link from them costs

@@ -90,7 +90,7 @@ def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> 
     for example in examples:
         found.update(field for field in row_of(example) if field not in holds)
         if not example.grades and name == "trec":
-            found[t("questions without gold")] += 1
+            found[t("questions without references")] += 1
     return dict(found)
 
 

@@ -401,6 +401,8 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
 def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[Table], list[Table]]:
     """Tables of entities, and of relations: as the user says, by what neo4j-admin's headers say, by their
     names, by their columns."""
+    if not tables:
+        raise GraphError.at(rows.path, "the file has no table")
     by_name = {table.name: table for table in tables}
     listed = ", ".join(f"{name} ({', '.join(table.names[:8])})" for name, table in [*by_name.items()][:8])
     chosen = {role: given.tables(role) for role in ("nodes", "edges")}
@@ -409,7 +411,7 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
             rows.path,
             "no table {table}; the file has: {listed}",
             table=repr(name),
-            listed=listed or "no tables",
+            listed=listed,
         )
     for table in tables:
         if table.is_edges is None:
@@ -429,7 +431,7 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
             rows.path,
             "no table of relations among {tables}. Set it: --columns "
             "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE",
-            tables=listed or "no tables",
+            tables=listed,
         )
     others = [table for table in tables if table not in edges and names_entities(table.names, given)]
     named = [

@@ -229,7 +229,7 @@ def sweep_lines(content: Json) -> Iterator[Shown]:
     yield StrongLine(cut(f"{subject(content)} · {measure}", SCREEN_WIDTH))
     yield _settings_table(content, measure, _rows_to_show(settings, rows, measure, overall))
     if len(rows) > ROWS_SHOWN:
-        yield t("{n} more settings: --details", n=len(rows) - ROWS_SHOWN)
+        yield t("more settings ({n}): --details", n=len(rows) - ROWS_SHOWN)
     yield from wrapped(recommended_words(content, overall), SCREEN_WIDTH, INDENT, 3)
     own = {
         tag: setting_flags(content, part["setting"])
