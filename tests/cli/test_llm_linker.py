@@ -231,7 +231,7 @@ def test_a_dry_run_tells_what_linking_costs_and_calls_nothing(ask) -> None:
     with ChatServer(clever) as server:
         done, _ = ask(server, "--dry-run")
         assert server.requests == []
-    assert "linking: 3 calls (0 more are answered already)" in done.stdout
+    assert "linking: calls to send: 3, answered already: 0" in done.stdout
     assert "answering: 3 calls" in done.stdout
 
 

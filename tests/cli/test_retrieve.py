@@ -55,7 +55,7 @@ def test_a_submission_keeps_ids_as_they_are_and_scores_as_the_contest_scores(
         "--names",
         code=0,
     )
-    assert "1 question retrieved nothing: 9" in done.stdout
+    assert "retrieved nothing for 1 question: 9" in done.stdout
     assert "run has no line" not in done.output
     rows = [json.loads(line) for line in (town / "sub.csv").read_text().splitlines()]
     assert [row["eval_id"] for row in rows] == [78, 9, "x"]

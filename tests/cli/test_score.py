@@ -516,3 +516,10 @@ def test_an_ambiguous_name_of_a_run_is_counted_and_means_the_first_of_its_entiti
         done = run_cli(*asked, "--skip-generation", "-o", "./out.json")
         assert "1 of the names in the run (such as Kim)" in done.stdout + done.stderr
         assert means(json.loads(Path("out.json").read_text("utf-8")))["mrr"] == 0, retriever
+
+
+def test_a_gold_set_of_passages_alone_is_scored_by_the_contexts_of_a_run(own_folder: Path, run_cli) -> None:
+    write_gold(own_folder / "gold.jsonl", {"id": "q", "query": "?", "reference_texts": ["a red barn"]})
+    run = {"id": "q", "contexts": ["a blue door", "a red barn"]}
+    (own_folder / "run.jsonl").write_text(json.dumps(run) + "\n")
+    assert means(scored(run_cli, "--run", "run.jsonl", "--gold", "gold.jsonl"))["passages:recall@5"] == 1

@@ -52,8 +52,8 @@ def test_a_draft_is_no_gold_set(run_cli, tmp_path: Path) -> None:
 def test_doubles_the_seedless_and_what_to_judge_first_are_said(run_cli, tmp_path: Path) -> None:
     text = "Where does Helen Stoner live?\nWhere does Helen Stoner live\nWhat does it all mean?\n"
     found, drafts = drafted(run_cli, tmp_path, "q.txt", text, "--retrievers", "bfs,pagerank")
-    assert "1 looks like an earlier question: q002" in found.stdout
-    assert "1 names no entity of the graph: q003" in found.stdout
+    assert "1 question is like an earlier one: q002" in found.stdout
+    assert "1 question names no entity: q003" in found.stdout
     assert [draft.like for draft in drafts] == [(), ("q001",), ()]
     assert [draft.seedless for draft in drafts] == [False, False, True]
     assert {draft.first for draft in drafts} == {1, 2, 3}

@@ -32,13 +32,13 @@ DEFAULT = ("bfs", "pagerank", "bm25")
 SHOWN, LISTED = 30, 5  # ids of questions a line, and in an error
 TO_JUDGE = "{n} to review first, because the retrievers differ most on them"
 REMARKS: tuple[tuple[str, str, Callable[[Draft], bool]], ...] = (
-    ("{n} looks like an earlier question", "{n} look like an earlier question", lambda one: bool(one.like)),
     (
-        "{n} names no entity of the graph",
-        "{n} name no entity of the graph",
-        lambda one: one.seedless,
+        "{n} question is like an earlier one",
+        "{n} questions are like an earlier one",
+        lambda one: bool(one.like),
     ),
-    ("{n} has no candidate", "{n} have no candidate", lambda one: not one.candidates),
+    ("{n} question names no entity", "{n} questions name no entity", lambda one: one.seedless),
+    ("{n} question has no candidate", "{n} questions have no candidate", lambda one: not one.candidates),
 )
 FAVOURS = (
     "a gold set made from this draft favours {retrievers}: to compare another retriever on it, add that "

@@ -105,8 +105,8 @@ def fix_command(
     session.show(details_lines(content) if details else fix_lines(content))
     if fixes.groups < LEARNED_FROM:
         session.say(
-            "too few groups of questions to prove anything ({groups} of at least {least}). You can still judge "
-            "aliases and merges; `generate` makes more questions from the graph, `dataset from` from a list",
+            "too few groups of questions to prove anything ({groups} of at least {least}). You can still "
+            "judge aliases and merges; `dataset from` and `generate` make more questions",
             groups=fixes.groups,
             least=LEARNED_FROM,
         )

@@ -27,7 +27,7 @@ from tiny_graph_rag.gold.examples import EvalSet, Example, Selection
 from tiny_graph_rag.inputs import bare_name, find_input
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures import default_measures
-from tiny_graph_rag.messages import counted, listed
+from tiny_graph_rag.messages import listed
 from tiny_graph_rag.report.json.questions import question
 from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
 from tiny_graph_rag.report.tables import walk_in_words
@@ -214,8 +214,9 @@ def retrieve_command(
         retriever=config.retrieval.retriever,
     )
     if empty:
-        one, many = "{n} question retrieved nothing", "{n} questions retrieved nothing"
-        session.say(f"{counted(len(empty), one, many)}: {listed(empty, 12)}")
+        session.say(
+            "retrieved nothing for {n}: {ids}", n=amount(len(empty), "question"), ids=listed(empty, 12)
+        )
         warn_unlisted(session, form, len(empty))
     if out.path is not None:
         session.say("run: {path}", path=out.path)

@@ -121,12 +121,13 @@ def _attempted(
     is_free: bool,
 ) -> tuple[Opened, Collected]:
     """Score and write, a second way where the first finds that it doesn't fit these files. is_free: nobody
-    has said which measures, so they are of passages where these are all that a run has."""
+    has said which measures, so they are of passages where these are all that the run or the gold set has."""
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, wish.match):
         run = opened.run
-        if is_free and run is not None and not run.lists_entities and run.passages is not None:
+        has_entities = run is not None and run.lists_entities and any(one.grades for one in opened.questions)
+        if is_free and run is not None and run.passages is not None and not has_entities:
             of_passages = {measure: Measure.parse(f"{PASSAGES}:{measure}") for measure in wish.also}
             named = (of_passages.get(measure, measure) for measure in wish.measures)
             wish = replace(wish, measures=tuple(named))

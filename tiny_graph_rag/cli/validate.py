@@ -182,8 +182,8 @@ def _without_graph(
     session.show(findings_lines(findings, broken, details=details))
     judged = sum(example.judged for example in examples)
     session.say(
-        "{questions} read as {format}, {judged} with references; no graph was given (-g), so names were "
-        "not looked up",
+        "{questions} read as {format}, {judged} with reference entities; no graph was given (-g), so names "
+        "were not looked up",
         questions=amount(len(examples), "question"),
         format=examples.format,
         judged=f"{judged:,}",

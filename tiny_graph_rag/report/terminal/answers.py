@@ -74,7 +74,7 @@ def forecast_lines(rows: Sequence[tuple[str, Forecast, tuple[float, float] | Non
     for what, found, cost in rows:
         sign = "" if found.exact else "≈ "
         calls = t(
-            "{n} calls ({known} more are answered already)", n=f"{found.calls:,}", known=f"{found.known:,}"
+            "calls to send: {n}, answered already: {known}", n=f"{found.calls:,}", known=f"{found.known:,}"
         )
         yield f"{t(what)}: {calls}"
         least, likely, most = found.prompt_tokens

@@ -41,7 +41,7 @@ def validation_lines(
     pins: it is pinned next, so that nothing asks for it."""
     yield from findings_lines(found.findings, broken, details=details)
     counts = (
-        (t("questions"), found.questions, t("{n} without a reference", n=f"{found.without_gold:,}")),
+        (t("questions"), found.questions, t("{n} without a reference entity", n=f"{found.without_gold:,}")),
         (t("lines that can't be read"), len(broken), t("not counted below")),
         (t("references"), found.references, ""),
         (t("not in the graph"), found.missing, t("{n} different names", n=f"{len(found.missing_names):,}")),

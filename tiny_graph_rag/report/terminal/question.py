@@ -69,5 +69,5 @@ def costs_lines(found: dict[str, Any], names: Mapping[str, str], shown: int) -> 
             rows.append(("", t("total"), "", three(sum(part["price"] for part in parts))))
     if rows:
         yield View((t("entity"), t("part"), t("words"), t("cost")), tuple(rows), (0, 1, 2))
-    elif not has_costs:
+    elif ranked and not has_costs:
         yield t("this retriever doesn't explain its ranking")

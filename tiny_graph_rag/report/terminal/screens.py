@@ -333,7 +333,7 @@ def fix_lines(content: Json) -> Iterator[Shown]:
     from tiny_graph_rag.report.fix_words import blocks_of, summary_line
 
     yield StrongLine(cut(subject(content), SCREEN_WIDTH))
-    yield cut(summary_line(content), SCREEN_WIDTH)
+    yield from wrapped(summary_line(content), SCREEN_WIDTH, INDENT, 2)
     for (head, rows), most in zip(blocks_of(content, whole=False), FIXES_SHOWN.values(), strict=True):
         brief = t(head).partition(":")[0]
         if not rows:
