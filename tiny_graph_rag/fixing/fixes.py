@@ -247,7 +247,7 @@ class Study:
             return None
         asked = self.others.examples.examples
         groups = question_groups(asked, self.others.judgments, likenesses(asked))
-        return figures_of(gains_of(self.others), groups, self.others.span)
+        return figures_of(gains_of(self.others), groups, self.others.measure.span)
 
     def sampled(self) -> Study:
         """The same with at most MOST_TRIED of the questions, spread evenly: settings are tried two dozen
@@ -288,7 +288,7 @@ class Study:
             lambda others: others.ask(others.config.replaced(values)).values - others.today.values
         )
         holds = decision.certain if figures is None else figures.holds
-        figures = figures or figures_of(gains, groups, questions.span)
+        figures = figures or figures_of(gains, groups, questions.measure.span)
         if not holds:
             self.not_kept("settings", what, why, figures, float(gains.mean()))
             return
@@ -341,7 +341,7 @@ class Study:
             lambda others: learning.gains_of_words(others, pairs, others.rows, t("words, held out"))
         )
         if figures is None:
-            figures = figures_of(held_out(self.groups, self.seed, gains), self.groups, questions.span)
+            figures = figures_of(held_out(self.groups, self.seed, gains), self.groups, questions.measure.span)
         control = float(held_out(self.groups, self.seed, gains_at_random, 1).mean())
         figures = msgspec.structs.replace(figures, control=control)
         if figures.holds:
@@ -402,7 +402,7 @@ class Study:
 
     def _batch(self, kind: str, entries: int, gains: Column, **more: Any) -> Batch:
         won, lost = int((gains > EQUAL).sum()), int((gains < -EQUAL).sum())
-        figures = asdict(figures_of(gains, self.groups, self.questions.span)) | more
+        figures = asdict(figures_of(gains, self.groups, self.questions.measure.span)) | more
         return Batch(kind=kind, entries=entries, questions=won + lost, won=won, lost=lost, **figures)
 
     def _answers(

@@ -18,6 +18,7 @@ from tiny_graph_rag.language.folding import fold, nfd
 
 SHORTLIST = 40  # spellings looked at for the nearest entities
 LEAST = 0.5  # likeness below which a name is no help
+MOST = 3  # entities named as near
 LIKE_ENOUGH = 0.7  # likeness below which a guess would only cost the reader's time
 SEPARATORS = re.compile("[,/&+、，·]")  # what people write between names, besides the `;` that a table wants
 
@@ -64,14 +65,14 @@ class NearestNames:
         owners = np.concatenate([rows, np.repeat(rows, np.diff(aliases.offsets))])
         return cls([*entities.names, *aliases.items], owners.tolist())
 
-    def of_all(self, names: Iterable[str], most: int = 3) -> dict[str, tuple[Near, ...]]:
-        """Each name's nearest entities, at most `most`, best first; none below LEAST."""
-        return {name: self._nearest(name, most) for name in dict.fromkeys(names)}
+    def of_all(self, names: Iterable[str]) -> dict[str, tuple[Near, ...]]:
+        """Each name's nearest entities, at most MOST, best first; none below LEAST."""
+        return {name: self._nearest(name) for name in dict.fromkeys(names)}
 
-    def _nearest(self, name: str, most: int) -> tuple[Near, ...]:
+    def _nearest(self, name: str) -> tuple[Near, ...]:
         found: dict[int, Near] = {}
         for row, likeness in similar(letters_of(name), self._spelled, LEAST, SHORTLIST):
             near = Near(self.spellings[row], self.owners[row], likeness)
             found.setdefault(near.entity, near)
         best = sorted(found.values(), key=lambda near: (-near.likeness, near.name, near.entity))
-        return tuple(best[:most])
+        return tuple(best[:MOST])

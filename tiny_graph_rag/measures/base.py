@@ -181,6 +181,11 @@ class Measure:
         """Its range; infinite where it has no end."""
         return self.kind.low, self.kind.high
 
+    @property
+    def span(self) -> float:
+        """How far apart two of its values can be."""
+        return self.kind.high - self.kind.low
+
     def compute(self, judged: Judged) -> Column:
         """One value a question, NaN where the gold set leaves the measure undefined for it.
 

@@ -246,16 +246,15 @@ def compared_rows(
     columns = [system.columns[measure][rows] for system in systems]
     defined = ~np.isnan(np.stack(columns)).any(axis=0)
     columns = [column[defined] for column in columns]
-    kind = Measure.parse(measure)
-    n, better = int(defined.sum()), sign(measure)
+    parsed = Measure.parse(measure)
+    n, better = int(defined.sum()), parsed.sign
     mine = None if groups is None else groups[rows][defined]
-    own = [mean_of(column, bounds=kind.bounds, groups=mine) for column in columns]
+    own = [mean_of(column, bounds=parsed.bounds, groups=mine) for column in columns]
     first = own[0]
     found = [Compared(systems[0].name, n, first.mean, first.low, first.high, mean_reliable=first.reliable)]
     for system, column, mean in zip(systems[1:], columns[1:], own[1:], strict=True):
         change = changes(columns[0], column)
-        span = kind.bounds[1] - kind.bounds[0]
-        between = interval(change, span=span, groups=mine)
+        between = interval(change, span=parsed.span, groups=mine)
         found.append(
             Compared(
                 system.name,
@@ -263,16 +262,16 @@ def compared_rows(
                 mean.mean,
                 mean.low,
                 mean.high,
-                difference=mean.mean - own[0].mean,
+                difference=mean.mean - first.mean,
                 low=between.low,
                 high=between.high,
-                p_randomisation=difference_p(change, seed=seed, groups=mine, family=tests, span=span),
+                p_randomisation=difference_p(change, seed=seed, groups=mine, family=tests, span=parsed.span),
                 wins=int((better * change > 0).sum()),
                 ties=int((change == 0).sum()),
                 losses=int((better * change < 0).sum()),
                 mean_reliable=mean.reliable,
                 reliable=between.reliable,
-                smallest=smallest_shown(change, span=span, groups=mine),
+                smallest=smallest_shown(change, span=parsed.span, groups=mine),
             )
         )
     return tuple(found)

@@ -95,8 +95,7 @@ def evaluate(
     given it there. retriever_for: the same for the retriever. every_kind: add the default measures of
     relations and of passages where both retriever and gold set name some.
 
-    Raises UsageError for settings that don't go
-    together.
+    Raises UsageError for settings that don't go together.
     """
     trials = Trials.of(graph, examples, linker_for, retriever_for)
     examples, linker = trials.examples, trials.linker(config)

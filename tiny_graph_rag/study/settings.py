@@ -167,8 +167,8 @@ def decide(
     table = np.stack([setting.answers.values for setting in tried])
     if rows is not None:
         table, groups = table[:, rows], groups[rows]
-    costs, (low, high) = [setting.cost for setting in tried], measure.bounds
-    chosen = choose(table, costs, today, groups, tolerance=tolerance, seed=seed, span=high - low)
+    costs = [setting.cost for setting in tried]
+    chosen = choose(table, costs, today, groups, tolerance=tolerance, seed=seed, span=measure.span)
     gains = table[:, ~np.isnan(table).any(axis=0)]
     records = [
         TriedSetting(settings=setting.settings, label=setting.label, against=setting.against)

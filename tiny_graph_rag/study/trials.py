@@ -219,11 +219,7 @@ class GoldQuestions(Trials):
         examples = whole.only(np.array(scored, dtype=np.int64)).examples
         config = config.override(compiled=config.running.compiled and len(scored) >= COMPILED_FROM)
         return cls(
-            *(graph, examples, whole.names),
-            config=config,
-            measure=measure,
-            allowed=allowed,
-            progress=progress,
+            graph, examples, whole.names, config=config, measure=measure, allowed=allowed, progress=progress
         )
 
     def know(self, values: Column, linked: tuple[LinkedQuestion, ...]) -> None:
@@ -231,12 +227,6 @@ class GoldQuestions(Trials):
         question. What is ranked first is not known."""
         self.links[linked_by(self.config)] = linked
         self.today = Measured.of(self.measure.sign * np.nan_to_num(values), linked)
-
-    @property
-    def span(self) -> float:
-        """How far apart two values of the measure can be."""
-        low, high = self.measure.bounds
-        return high - low
 
     @cached_property
     def rows(self) -> Rows:
