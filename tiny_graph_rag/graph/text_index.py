@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import Summed, counted, expanded, summed
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.language.folding import without_accents
+from tiny_graph_rag.language.folding import folded_letters, without_accents
 from tiny_graph_rag.language.words import (
     CACHED_WORDS,
     POSSESSIVE,
-    folded_word,
     is_function_word,
     is_question_word,
     keys,
@@ -50,7 +49,7 @@ Field = tuple[NDArray[np.int32], Counts]  # rows, and how often a stem stands in
 @lru_cache(CACHED_WORDS)
 def content_stem(written: str) -> str | None:
     """What a word of a text is indexed under, accents folded; None for words that hold sentences together."""
-    word = POSSESSIVE.sub("", folded_word(written))
+    word = POSSESSIVE.sub("", folded_letters(written))
     if is_function_word(word) or is_question_word(word):
         return None
     word = without_accents(word)

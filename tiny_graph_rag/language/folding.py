@@ -67,7 +67,7 @@ def spaced(text: str) -> str:
 
 
 def folded_letters(text: str) -> str:
-    """Composed and case-folded, white space and punctuation still there."""
+    """Composed and case-folded, white space and punctuation still there: a text, or a word of one."""
     return text.lower() if text.isascii() else nfc(nfc(text).casefold())
 
 

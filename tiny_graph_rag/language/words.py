@@ -30,7 +30,7 @@ from tiny_graph_rag.columns.stored import BadRecordError, new_folder, read_recor
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.files import stamp_of
-from tiny_graph_rag.language.folding import HAS_UNSPACED, UNSPACED, nfc
+from tiny_graph_rag.language.folding import HAS_UNSPACED, UNSPACED, folded_letters
 from tiny_graph_rag.language.function_words import (
     ENDINGS,
     FUNCTION_WORDS,
@@ -147,17 +147,14 @@ class Word:
 def words_of(text: str) -> list[Word]:
     """The words of a text in order; `X's` is X."""
     return [
-        Word(POSSESSIVE.sub("", folded_word(text[start:end])), start, end) for start, end in word_spans(text)
+        Word(POSSESSIVE.sub("", folded_letters(text[start:end])), start, end)
+        for start, end in word_spans(text)
     ]
-
-
-def folded_word(word: str) -> str:
-    return word.lower() if word.isascii() else nfc(nfc(word).casefold())
 
 
 def words_of_name(name: str) -> list[str]:
     """The words of a type's name, the same for `place_of_birth`, `PlaceOfBirth` and `place of birth`."""
-    return [folded_word(word) for part in words_in(name) for word in CAMEL_HUMP.split(part) if word]
+    return [folded_letters(word) for part in words_in(name) for word in CAMEL_HUMP.split(part) if word]
 
 
 def is_korean(word: str) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
-from tiny_graph_rag.language.folding import UNSPACED
+from tiny_graph_rag.language.folding import UNSPACED, folded_letters
 from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.kinds import KINDS_ASKED, relation_asked, singular, synonyms
 from tiny_graph_rag.language.words import (
@@ -29,7 +29,6 @@ from tiny_graph_rag.language.words import (
     SHORT,
     asks_about_the_named,
     ends_of,
-    folded_word,
     is_function_word,
     is_in_listed_language,
     is_korean,
@@ -172,7 +171,7 @@ class RelationWords:
         self._owner: dict[str, set[int]] = {}  # the stem of a word of the vocabulary → types
         for type_, name in enumerate(names):
             for word in vocabulary.get(name, ()):
-                self._owner.setdefault(stem(folded_word(word)), set()).add(type_)
+                self._owner.setdefault(stem(folded_letters(word)), set()).add(type_)
         self.claims = cache(self._claims_of)
 
     @classmethod

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
+from tiny_graph_rag.language.folding import folded_letters
 from tiny_graph_rag.language.function_words import (
     AUXILIARIES,
     DETERMINERS,
@@ -34,7 +35,6 @@ from tiny_graph_rag.language.function_words import (
 )
 from tiny_graph_rag.language.kinds import KINDS_ASKED, Kind, asked_kind, kind_of_type
 from tiny_graph_rag.language.words import (
-    folded_word,
     is_function_word,
     is_in_listed_language,
     is_korean,
@@ -101,7 +101,7 @@ class TextWords:
         self._words_of_types: dict[str, set[int]] = {}
         self._kinds = [frozenset(words_of_name(name)) for name in types.names]
         for code, name in enumerate(types.names):
-            owners = [folded_word(word) for word in vocabulary.get(name, ())]
+            owners = [folded_letters(word) for word in vocabulary.get(name, ())]
             for word in (*self._kinds[code], *owners):
                 if not is_function_word(word):
                     self._words_of_types.setdefault(word, set()).add(code)
