@@ -1,8 +1,8 @@
 """How `--help` reads: plain lines in groups, in the reader's language; what most people need comes first.
 
-An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
-Those in MORE are needed less often: they come after all others.
-What an option chooses by name is listed with it, as its registry has it; none of it is imported for that.
+An option says its group by Typer's own `rich_help_panel`. Those in MORE are needed less often: they come
+after all others. What an option chooses by name is listed with it, as its registry has it; none of it is
+imported for that.
 """
 
 from __future__ import annotations

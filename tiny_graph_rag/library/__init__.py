@@ -50,8 +50,8 @@ def load_graph(
 
     vocabulary: "auto" reads NAME-vocabulary.yaml next to the graph where there is one, "none" none, else a
     file. cache: keep large graphs, ready made, under the user's cache folder. columns: what the graph's own
-    columns mean, as `--columns` has it. Raises GraphError with
-    everything that is wrong with the file, InputError where it can't be read.
+    columns mean, as `--columns` has it. Raises GraphError with everything
+    that is wrong with the file, InputError where it can't be read.
     """
     _check_path(path, "knowledge graph")
     file = located(path, lambda name: _existing(name, "knowledge graph"), cache_folder(), query)

@@ -123,7 +123,7 @@ def from_context(
     turns: Turns,
     kinds: NDArray[np.uint8],
     *,
-    unsaid: bool = True,
+    unsaid: bool,
 ) -> list[Seed]:
     """What the question's pronouns mean; or, where it names nothing at all, what was spoken of last.
 

@@ -264,9 +264,9 @@ NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: se
 class Explanation:
     """verdicts, causes: of references as written, as run and as `waterfall.causes` has them; lost: the
     waterfall of the causes. gold_seeds: None where the gold set names no seeds, or the retriever needs none.
-    unlinked: None where the names of the questions were recognised, or need not
-    be. no_answer: None where every question has a reference. nearest: name that the graph lacks → the names
-    most like it. missed: row of the diagnosis → the relations of a path that would have reached it."""
+    unlinked: None where the names of the questions were recognised, or need not be. nearest: name that the
+    graph lacks → the names most like it. missed: row of the diagnosis → the relations of a path that would
+    have reached it."""
 
     diagnosis: Diagnosis
     verdicts: dict[str, int]
