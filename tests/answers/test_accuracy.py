@@ -124,7 +124,7 @@ def test_an_unknown_model_of_embeddings_ends_with_3_and_names_the_setting(ask) -
 def test_embeddings_are_in_the_dry_run_and_need_a_price_under_a_cap(ask) -> None:
     with ChatServer(script) as server:
         done, _ = ask(server, "--dry-run")
-        assert "judging by embeddings: 3 calls" in done.stdout
+        assert "judging by embeddings: calls to send: 3" in done.stdout
         done, _ = ask(server, "--max-cost", "1", "--set", "generation.accuracy_model=unheard-of", exit_code=2)
         assert "--max-cost needs a price, and the price of 'unheard-of' is unknown" in done.stderr
         assert server.requests == []

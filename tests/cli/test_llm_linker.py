@@ -232,7 +232,7 @@ def test_a_dry_run_tells_what_linking_costs_and_calls_nothing(ask) -> None:
         done, _ = ask(server, "--dry-run")
         assert server.requests == []
     assert "linking: calls to send: 3, answered already: 0" in done.stdout
-    assert "answering: 3 calls" in done.stdout
+    assert "answering: calls to send: 3" in done.stdout
 
 
 def test_query_and_sweep_ask_the_model_and_each_question_once(ask, run_cli, story: Path) -> None:
