@@ -75,7 +75,7 @@ class InputError(TinyGraphRagError):
         self.problems: tuple[Said, ...] = self.args
         more = len(problems) - SHOWN_PROBLEMS
         if more > 0:
-            self.args = (*self.problems[:SHOWN_PROBLEMS], said("… and {n} more problems", n=f"{more:,}"))
+            self.args = (*self.problems[:SHOWN_PROBLEMS], said("… and more problems: {n}", n=f"{more:,}"))
 
 
 class GraphError(InputError):

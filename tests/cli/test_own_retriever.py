@@ -223,7 +223,7 @@ def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
     assert found.returncode == 0, found.stderr
     calls = (folder / "calls.txt").read_text(encoding="utf-8").split("\n")
     assert [calls.count(path["query"]) for path in GOLD] == [1, 1, 2]  # the third was cut off by the kill
-    assert "2 replies were taken from the journal" in found.stdout
+    assert "replies taken from the journal: 2" in found.stdout
     other = run("my_rag.py:retrieve2", "--resume")
     assert other.returncode == 2
 

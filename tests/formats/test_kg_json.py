@@ -126,7 +126,7 @@ def test_all_errors_of_a_file_are_listed_the_first_twenty_in_full(tmp_path: Path
         read_graph(write(tmp_path / "a-KG.json", document))
     lines = str(caught.value).splitlines()
     assert len(lines) == 21
-    assert lines[-1] == "… and 5 more problems"
+    assert lines[-1] == "… and more problems: 5"
 
 
 def test_cp949_is_named(tmp_path: Path) -> None:

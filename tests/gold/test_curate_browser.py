@@ -152,7 +152,7 @@ def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> 
         page.select_option("#filter", "empty")
         until(page, "document.querySelectorAll('#list li').length === 2")
         said = running.stop()
-        assert "3 questions judged, 0 left" in said
+        assert "questions judged: 3, left: 0" in said
         assert re.search(r"2 questions have no reference and leave every mean.*: q002, q003", said)
         # The server is gone by now; what the page says of that is no complaint of its own.
         assert [complaint for complaint in complaints if "ERR_CONNECTION" not in complaint] == []
@@ -396,7 +396,7 @@ def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(
         ben.wait_for_selector("#differing button[data-grade='1'][aria-pressed=true]")
         ben.keyboard.press("Escape")
         said = running.stop()
-        assert "judged, 2 left" in said
+        assert "left: 2" in said
         assert "differ" not in said
     (question,) = read_eval_set(draft.with_name("q-eval.jsonl"))
     assert len(question.highly_relevant_entities) == len(question.reference_entities) == 1

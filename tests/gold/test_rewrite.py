@@ -34,7 +34,7 @@ def test_a_rewriting_replaces_the_words_and_nothing_else(run_cli, monkeypatch, t
     )
     assert found.exit_code == 0, found.stderr
     assert calls == 12
-    assert "12 questions rewritten, 0 kept their template" in found.stdout
+    assert "questions rewritten: 12, left as they were: 0" in found.stdout
     for one, other in zip(read_eval_set(plain), read_eval_set(path), strict=True):
         assert other.query == f"Say, {one.query}"
         assert other.unknown["template"] == one.query
@@ -69,7 +69,7 @@ def test_a_rewriting_that_loses_a_name_or_names_the_answer_leaves_the_template(
     found, calls = generated(run_cli, monkeypatch, path, script, "--set", f"openai.concurrency={1}")
     assert found.exit_code == 0, found.stderr
     assert calls == 12
-    assert "0 questions rewritten, 12 kept their template" in found.stdout
+    assert "questions rewritten: 0, left as they were: 12" in found.stdout
     assert [question.query for question in read_eval_set(path)] == [
         question.query for question in read_eval_set(plain)
     ]

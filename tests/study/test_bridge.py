@@ -126,7 +126,7 @@ def test_from_answers_to_an_evaluation(own_folder: Path, run_cli: Callable[..., 
     judged = run_cli(
         "curate", "--dataset", "./d.jsonl", "-g", "mill-KG.json", "--export", "-o", "./gold.jsonl"
     )
-    assert "1 questions judged, 1 left" in judged.stdout, judged.output
+    assert "questions judged: 1, left: 1" in judged.stdout, judged.output
     (example,) = read_eval_set(own_folder / "gold.jsonl")
     assert (example.id, example.reference_entities, example.ground_truth) == (
         "a",

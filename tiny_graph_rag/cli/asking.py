@@ -107,7 +107,7 @@ class Model:
             parts.append(t("{usd} paid", usd=f"${budget.spent_usd:.4f}"))
         if budget.unpriced:
             n = f"{budget.unpriced:,}"
-            parts.append(t("cost unknown: {n} replies of a model without a price", n=n))
+            parts.append(t("cost unknown, replies of a model without a price: {n}", n=n))
         if budget.doubtful:
             parts.append(t("{n} interrupted attempts may have been charged too", n=f"{budget.doubtful:,}"))
         self.session.say(", ".join(parts))

@@ -225,7 +225,7 @@ def _serve(session: Session, server: CurationServer, port: int | None, drafts: i
     # However early somebody ends it, the gold set is next.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
-        session.say("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions)
+        session.say("questions: {n}, decisions so far: {decisions}", n=drafts, decisions=decisions)
         session.say("open {address}", address=server.address)
         session.say("Ctrl-C ends and writes the gold set")
         sys.stdout.flush()  # who reads a pipe waits for the address
@@ -235,8 +235,8 @@ def _serve(session: Session, server: CurationServer, port: int | None, drafts: i
 
 def _tell(session: Session, found: dict[str, Any]) -> None:
     """What was written. found: of `CurationServer.export`."""
-    judged = t("{n} questions judged, {left} left", n=f"{found['questions']:,}", left=f"{found['left']:,}")
-    differing = t("{n} judgments on which annotators differ", n=f"{found['unsettled']:,}")
+    judged = t("questions judged: {n}, left: {left}", n=f"{found['questions']:,}", left=f"{found['left']:,}")
+    differing = t("judgments on which annotators differ: {n}", n=f"{found['unsettled']:,}")
     session.say(f"{judged}, {differing}" if found["unsettled"] else judged)
     if found["empty"]:
         session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {listed(found['empty'], FEW_IDS)}")

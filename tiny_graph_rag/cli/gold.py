@@ -91,7 +91,7 @@ def merge_command(
     for one, other in found.doubled[:12]:
         session.warn("{other} is the same question as {one}; both are kept", other=other, one=one)
     if len(found.doubled) > 12:
-        session.warn("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}")
+        session.warn("… and more pairs that ask the same: {n}", n=f"{len(found.doubled) - 12:,}")
     _tell(out, found.examples, format)
 
 
@@ -350,7 +350,7 @@ def _rewritten(model: Model, questions: Sequence[Example], calls: Sequence[Call]
         model.close()
     made, kept = rewritten(questions, calls, outcomes)
     model.session.say(
-        "{made} questions rewritten, {kept} kept their template",
+        "questions rewritten: {made}, left as they were: {kept}",
         made=f"{len(made) - kept:,}",
         kept=f"{kept:,}",
     )

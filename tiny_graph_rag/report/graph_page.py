@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said, shown
 from tiny_graph_rag.report.html import page
@@ -64,15 +65,13 @@ def core_of(graph: KnowledgeGraph, most: int = 200) -> Core:
     order = np.lexsort((graph.name_rank, -np.bincount(ends, minlength=len(graph))))
     chosen, notes = order[:most], []
     if len(order) > most:
-        notes.append(said("{n} entities with the fewest relations", n=f"{len(order) - most:,}"))
+        notes.append(said("{n} with the fewest relations", n=amount(len(order) - most, "entity", "entities")))
     drawn = np.zeros(len(graph), dtype=bool)
     drawn[chosen] = True
     between = drawn[relations.sources] & drawn[relations.targets] & (relations.sources != relations.targets)
     if not between.all():
-        left_out = f"{(~between).sum():,}"
-        notes.append(
-            said("{n} relations to entities that are not drawn, or from an entity to itself", n=left_out)
-        )
+        left_out = amount(int((~between).sum()), "relation")
+        notes.append(said("{n} to entities that are not drawn, or from an entity to itself", n=left_out))
     return Core(chosen, np.flatnonzero(between), tuple(notes))
 
 

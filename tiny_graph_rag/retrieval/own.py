@@ -161,7 +161,7 @@ class OwnRetriever(Retriever):
             )
         lines += self.names.note()
         if self.resumed:
-            lines.append(t("{spec}: {n} replies were taken from the journal", spec=self.spec, n=self.resumed))
+            lines.append(t("{spec}: replies taken from the journal: {n}", spec=self.spec, n=self.resumed))
         return lines
 
     def _failed(self) -> list[tuple[str, str]]:

@@ -429,9 +429,9 @@ $("export").addEventListener("click", async () => {
   try {
     await flush();
     const { path, questions, left, unsettled, empty } = await ask("/api/export", {});
-    const differ = unsettled ? `, ${t("{n} judgments differ", { n: unsettled })}` : "";
+    const differ = unsettled ? `, ${t("judgments that differ: {n}", { n: unsettled })}` : "";
     const without = empty.length ? `, ${t("{n} without a reference entity", { n: empty.length })}` : "";
-    say(path ? `${path}: ${t("{n} questions, {left} left", { n: questions, left })}${without}${differ}` : t("no question is done yet"));
+    say(path ? `${path}: ${t("questions: {n}, left: {left}", { n: questions, left })}${without}${differ}` : t("no question is done yet"));
   } catch (error) { banner("server", failed(error)); }
 });
 window.addEventListener("beforeunload", (event) => { if (queue.length) event.preventDefault(); });

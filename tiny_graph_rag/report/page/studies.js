@@ -107,7 +107,7 @@ function flipList(flips, several) {
     el("th", { scope: "row" }, name(flip.query || flip.id, 200), flip.query && el("div", { class: "small" }, name(flip.id, 60))),
     el("td", {}, flip.references.map((reference) => el("div", {}, name(reference.name, 60), `: ${verdictWords(reference.before)} → ${verdictWords(reference.after)}`)))));
   return el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Flips") },
-    el("table", { class: "by-tag flips" }, el("caption", {}, t("{n} questions flipped", { n: count(flips.length) })),
+    el("table", { class: "by-tag flips" }, el("caption", {}, t("questions flipped: {n}", { n: count(flips.length) })),
       el("thead", {}, el("tr", {}, ["change", "system", "question", "references"].filter((head) => several || head !== "system").map((head) => el("th", { scope: "col" }, t(head))))),
       el("tbody", {}, rows)),
     flips.length > FLIPS_SHOWN && el("p", { class: "small" }, t("The first {n}; the file has them all.", { n: FLIPS_SHOWN })));
