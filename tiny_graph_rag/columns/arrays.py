@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, AnyStr, NamedTuple, ParamSpec, TypeVar
+from pathlib import Path
+from typing import Any, AnyStr, NamedTuple, ParamSpec, TypeVar, cast
 from zlib import crc32
 
 import numpy as np
@@ -223,5 +224,16 @@ def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
     """The kernel as machine code that lets other threads run; kept on disk next to its module by numba."""
     import numba
 
-    made: Callable[P, R] = numba.njit(nogil=True, cache=True)(kernel)
-    return made
+    made: Any = numba.njit(nogil=True, cache=True)(kernel)
+    with suppress(OSError):  # another process removes it too, or the folder is read-only
+        _forget_older(Path(made.stats.cache_path), Path(kernel.__code__.co_filename))
+    return cast(Callable[P, R], made)
+
+
+def _forget_older(kept: Path, module: Path) -> None:
+    """Remove what numba kept of a module from before a source next to it changed. numba looks at the module
+    alone; the classes and constants that it takes from the others may be gone."""
+    changed = max(source.stat().st_mtime for source in module.parent.glob("*.py"))
+    for index in kept.glob(f"{module.stem}.*.nbi"):
+        if index.stat().st_mtime < changed:
+            index.unlink()
