@@ -57,23 +57,19 @@ def mcp_command(common: Common) -> None:
                 folder=folder,
                 flag=name.replace("_", "-"),
             )
-    modules = "mcp.server", "mcp.server.mcpserver.tools", "mcp_types"
-    library, offer, types = (optional(name, "the MCP server", "mcp", "mcp") for name in modules)
+    library, types = (optional(name, "the MCP server", "mcp", "mcp") for name in ("mcp.server", "mcp_types"))
     for number in (signal.SIGINT, signal.SIGTERM):  # the thread that reads standard input can't be stopped
         signal.signal(number, lambda number, frame: os._exit(128 + number))
     reads = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     adds = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
     about = {"instructions": INSTRUCTIONS, "version": __version__, "log_level": "WARNING"}
+    server = library.MCPServer("tiny-graph-rag", **about)
     with tempfile.TemporaryDirectory(prefix="tiny-graph-rag-") as empty:
         tools = Tools(tuple(storage.values()), storage["dataset_dir"], Path(empty))
-        names = ("files", "stats", "query", "eval", "sweep", "compare", "validate")
-        offered = [offer.Tool.from_function(getattr(tools, name), annotations=reads) for name in names]
-        offered.append(offer.Tool.from_function(tools.generate, annotations=adds))
-        for tool in offered:  # an argument of another name is refused; the library would ignore it
-            tool.parameters["additionalProperties"] = False
-            tool.fn_metadata.arg_model.model_config["extra"] = "forbid"
-            tool.fn_metadata.arg_model.model_rebuild(force=True)
-        library.MCPServer("tiny-graph-rag", tools=offered, **about).run()
+        for name in ("files", "stats", "query", "eval", "sweep", "compare", "validate"):
+            server.add_tool(getattr(tools, name), annotations=reads)
+        server.add_tool(tools.generate, annotations=adds)
+        server.run()
 
 
 def tool_error(why: str) -> Exception:
