@@ -208,7 +208,7 @@ def test_groups_are_counted_once(files, run_cli) -> None:
     said, found = asked()
     assert "groups" not in found["summary"]
     said, found = asked(group="g")
-    assert "6 groups" in said
+    assert "groups of questions: 6," in said
     assert found["summary"]["groups"] == 6
     assert found["results"][4]["group"] == "g1"
     # No hit in six: Wilson's upper end is z² / (6 + z²), not that of eighteen.

@@ -74,7 +74,7 @@ def test_every_kind_of_document_is_taken_and_gives_the_same_twice(
 def test_all_kinds_together_are_taken(report: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib") if report in ("png", "svg") else None
     all_of_them = [written(tmp_path, name, content) for name, content in documents().items()]
-    paths = write_reports(all_of_them, [report], tmp_path / "out")
+    paths, _ = write_reports(all_of_them, [report], tmp_path / "out")
     assert paths
     assert len(set(paths)) == len(paths)
     assert all(path.stat().st_size for path in paths)

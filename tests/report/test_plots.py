@@ -52,7 +52,7 @@ def of_all_kinds(folder: Path) -> list[Document]:
 
 @pytest.mark.slow
 def test_every_kind_of_document_has_its_pictures(tmp_path):
-    written = write_reports(of_all_kinds(tmp_path), ["png"])
+    written, _ = write_reports(of_all_kinds(tmp_path), ["png"])
     names = ["first-tags.png", "second-tags.png", "hops-hops.png"]
     assert [path.name for path in written] == names
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
@@ -65,7 +65,7 @@ def test_hangul_is_drawn_by_a_font_that_has_it(tmp_path):
     korean["dataset"]["name"] = "김유정-동백꽃"
     korean["summary"]["by_tag"]["의역 👩 $x_1$"] = korean["summary"]["by_tag"]["1-hop"]
     try:
-        written = write_reports([document(tmp_path, "korean", korean)], ["png"])
+        written, _ = write_reports([document(tmp_path, "korean", korean)], ["png"])
     except UsageError as error:
         pytest.skip(str(error))
     assert len(written) == 1
