@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -34,6 +35,9 @@ LEMMAS.mkdir()
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(SHARED.name, "bytecode"))
     sys.dont_write_bytecode = False
+
+# A shell's job in the background ignores Ctrl-C, and so would every process that is to be stopped by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: a busy machine is no defect. In the gate the same cases run every time; elsewhere new ones do.
 settings.register_profile("shared", deadline=None, derandomize="CI" in os.environ)

@@ -47,8 +47,6 @@ class Started:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
-            # A shell's background jobs ignore Ctrl-C, and so would theirs.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
 
     def until(self, holds: Callable[[], object]) -> None:

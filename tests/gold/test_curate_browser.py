@@ -353,7 +353,7 @@ def test_the_gold_set_is_written_with_the_decisions_on_their_way(anna, draft) ->
     for _ in range(2):
         arrived(anna, waiting, 1)
         waiting.pop().continue_()
-    until(anna, "document.getElementById('saved').textContent.includes('1 questions, 2 left')")
+    until(anna, "document.getElementById('saved').textContent.includes('questions: 1, left: 2')")
     (question,) = read_eval_set(draft.with_name("q-eval.jsonl"))
     assert len(question.highly_relevant_entities) == 1
 
