@@ -43,6 +43,16 @@ def test_a_reference_that_is_not_in_the_graph_is_an_error_with_the_nearest_name(
     assert re.search(r"recall ceiling\s+0\.750", done.stdout)
 
 
+def test_passages_that_are_gone_count_as_missing(run_cli, tmp_path) -> None:
+    passages = ({"_id": "d1", "text": "Anna lives in Dover."}, {"_id": "d2", "text": "Bert sails."})
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in passages))
+    rows = [{"query": "Who sails?", "reference_chunks": ["d2", "d9"]}]
+    write_gold(tmp_path / "q.jsonl", *rows, {"query": "Where is Anna?", "reference_chunks": ["d1"]})
+    done = run_cli("validate", "--dataset", "q.jsonl", "-g", "c.jsonl", code=1)
+    assert "reference passage 'd9': the graph has no passage with this id" in done.stdout
+    assert re.search(r"recall ceiling\s+0\.750", done.stdout)
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import product
+from itertools import chain, product
 from typing import Any, Literal
 
 import numpy as np
@@ -64,6 +64,7 @@ BY_FOLDED = "reference {name}: matches {entity} only if case, spaces and punctua
 BY_LEVEL = {"alias": BY_ALIAS, "folded": BY_FOLDED, "form": BY_FORM}
 SAME_ENTITY = "{names}: the same entity, counted once"
 OTHER_NAME = "{field}: no entity has the name {name}"
+NO_PASSAGE = "reference passage {name}: the graph has no passage with this id"
 NO_END = "reference_relationships: {relation}: no entity has the name {names}"
 NO_RELATION = "reference_relationships: {relation}: the graph has no such relation"
 SAME_QUESTION = "the same question as line {line} ({id})"
@@ -85,6 +86,7 @@ NO_ANSWER = "no answer, evidence or references: nothing can be scored"
 @dataclass(frozen=True, slots=True)
 class Validation:
     """ceiling: mean share of references that the graph has, NaN without gold: no retrieval recalls more.
+    All counts are of passages where a gold set names them by id and no entities.
 
     references: as written; of them missing: resolve to nothing; by_alias: by an alias only; by_form: by
     another form of the name only; ambiguous: names of more than one; shared: mean the entity of another of
@@ -122,7 +124,7 @@ def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Validation:
     """Everything that can be measured from the gold set and the graph without linking or retrieving."""
     judgments = resolve(examples, names, len(graph))
-    rows = judgments.references
+    rows, relevant = judgments.references, judgments.relevant
     flat = [reference for row in rows for reference in row]
     levels = Counter(reference.resolved_by for reference in flat)
     missing_names = dict.fromkeys(reference.name for reference in flat if not reference.entities)
@@ -131,27 +133,35 @@ def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Vali
         bool(row) and all(is_named(example.query, reference, graph) for reference in row)
         for example, row in zip(examples, rows, strict=True)
     ]
+    lost_passages = list(check_passages(examples, graph))
     findings = [
         *check_references(examples, rows, graph, nearest),
         *check_other_names(examples, names),
         *check_relationships(examples, graph, names),
+        *lost_passages,
         *check_naming(examples, names_all),
         *validate_alone(examples),
     ]
     found = np.array([len({reference.item for reference in row if reference.entities}) for row in rows])
-    scored = judgments.relevant > 0
+    references, missing = len(flat), levels[None]
+    if are_passages(examples):
+        relevant = np.array([len(set(example.reference_chunks)) for example in examples])
+        lost = Counter(finding.id for finding in lost_passages)
+        found = relevant - [lost[example.id] for example in examples]
+        references, missing = int(relevant.sum()), len(lost_passages)
+    scored = relevant > 0
     return Validation(
         findings=_in_order(findings),
         questions=len(examples),
         without_gold=int((~scored).sum()),
-        references=len(flat),
-        missing=levels[None],
+        references=references,
+        missing=missing,
         by_alias=levels["alias"],
         by_form=levels["form"],
         ambiguous=sum(reference.is_ambiguous for reference in flat),
         shared=sum(reference.shares_entity for reference in flat),
         names_all=sum(names_all),
-        ceiling=float((found[scored] / judgments.relevant[scored]).mean()) if scored.any() else math.nan,
+        ceiling=float((found[scored] / relevant[scored]).mean()) if scored.any() else math.nan,
         missing_names=nearest,
         judgments=judgments,
     )
@@ -267,6 +277,25 @@ def check_relationships(
         values = {"relation": relation, **({"names": ", ".join(map(repr, lacking))} if lacking else {})}
         text = NO_END if lacking else NO_RELATION
         yield Finding.about(example, "warning", "reference_relationships", text, **values)
+
+
+def are_passages(examples: Sequence[Example]) -> bool:
+    """Whether a gold set names passages by id, and no entities."""
+    return any(example.reference_chunks for example in examples) and not any(
+        example.relevant_entities for example in examples
+    )
+
+
+def check_passages(examples: Sequence[Example], graph: KnowledgeGraph) -> Iterator[Finding]:
+    """Passages that no entity was read from, each once a question; of a graph that names its passages, or a
+    collection whose entries are passages."""
+    named = set(chain.from_iterable(graph.entities.source_chunks))
+    if not named and are_passages(examples):
+        named = set(graph.entities.ids)
+    for example in examples if named else ():
+        for chunk in dict.fromkeys(example.reference_chunks):
+            if chunk not in named:
+                yield Finding.about(example, "error", "not in graph", NO_PASSAGE, name=repr(chunk))
 
 
 def check_duplicates(examples: Sequence[Example]) -> Iterator[Finding]:

@@ -40,11 +40,12 @@ def validation_lines(
     """broken: schema errors, lines that were left out. details: every finding, and every count.
     pins: it is pinned next, so that nothing asks for it."""
     yield from findings_lines(found.findings, broken, details=details)
+    different = t("{n} different names", n=f"{len(found.missing_names):,}")
     counts = (
-        (t("questions"), found.questions, t("{n} without a reference entity", n=f"{found.without_gold:,}")),
+        (t("questions"), found.questions, t("{n} without references", n=f"{found.without_gold:,}")),
         (t("lines that can't be read"), len(broken), t("not counted below")),
         (t("references"), found.references, ""),
-        (t("not in the graph"), found.missing, t("{n} different names", n=f"{len(found.missing_names):,}")),
+        (t("not in the graph"), found.missing, different if found.missing_names else ""),
         (t("by an alias only"), found.by_alias, ""),
         (t("by another form of the name"), found.by_form, ""),
         (t("ambiguous names"), found.ambiguous, ""),
