@@ -430,7 +430,7 @@ $("export").addEventListener("click", async () => {
     await flush();
     const { path, questions, left, unsettled, empty } = await ask("/api/export", {});
     const differ = unsettled ? `, ${t("judgments that differ: {n}", { n: unsettled })}` : "";
-    const without = empty.length ? `, ${t("{n} without a reference entity", { n: empty.length })}` : "";
+    const without = empty.length ? `, ${t("{n} without references", { n: empty.length })}` : "";
     say(path ? `${path}: ${t("questions: {n}, left: {left}", { n: questions, left })}${without}${differ}` : t("no question is done yet"));
   } catch (error) { banner("server", failed(error)); }
 });
