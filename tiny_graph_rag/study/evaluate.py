@@ -120,7 +120,7 @@ def evaluate(
     scores = score(judged, measures)
     tags, groups = [example.tags for example in examples], [example.group for example in examples]
     summary = summarise(scores, judged, tags, groups)
-    why = explain(trials, linked, run, judged, retriever, config, list(scores))
+    why = explain(trials, linked, run, judged, retriever, config)
     notes = [
         *retriever.notes(),
         *_undefined(run, judged, measures),

@@ -1,8 +1,8 @@
 """Everything that says why an evaluation's numbers are what they are.
 
-`ties` is what chance decides: equal scores at the border of the first k, and what another order would have
-given. `GoldSeeds` is what linking costs: the same retrieval from the seeds of the gold set. Questions in
-which no entity was recognised by name (`NotRecognised`) are the first thing to mend, whatever texts find.
+`ties` is what the order of names decides: equal scores at the border of the first k. `GoldSeeds` is what
+linking costs: the same retrieval from the seeds of the gold set. Questions in which no entity was recognised
+by name (`NotRecognised`) are the first thing to mend, whatever texts find.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, looked_up, stretches
+from tiny_graph_rag.columns.arrays import distinct, stretches
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
@@ -23,7 +23,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.linking.names import GoldLinker, NameLinker
-from tiny_graph_rag.measures import Judged, Measure, judge, score
+from tiny_graph_rag.measures import Judged, judge
 from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.results import NotRecognised
@@ -48,94 +48,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TiedMeans:
-    """The means that other orders of equal scores could give."""
-
-    worst: float
-    best: float
-
-
-@dataclass(frozen=True, slots=True)
 class Ties:
-    """questions: those with gold whose ranks k and k + 1 tie; rate: their share of all with gold."""
+    """questions: those with gold whose ranks k and k + 1 tie; rate: their share of all with gold, NaN without
+    any."""
 
     k: int
     rate: float
     questions: int
-    measures: dict[Measure, TiedMeans]
 
 
-def ties(
-    run: Run, judgments: Judgments, measures: Sequence[Measure], cutoff: int, judged: Judged | None = None
-) -> Ties:
-    """judged: the run as it stands, where it is known. Only questions that a tie could change are judged
-    again. Measures whose mean pools counts have no entry."""
-    measures = [measure for measure in measures if measure.kind.weight is None]
-    place = _places(run)
+def ties(run: Run, judgments: Judgments, cutoff: int) -> Ties:
+    """What the order of names decides: ranks k and k + 1 have the same score and hop."""
     longer = np.flatnonzero(np.diff(run.offsets) > cutoff)
     last = run.offsets[longer] + cutoff - 1
-    tied = longer[place[last] == place[last + 1]]
+    is_tied = (run.scores[last] == run.scores[last + 1]) & (run.hops[last] == run.hops[last + 1])
     scored = judgments.relevant > 0
-    questions = int(scored[tied].sum())
-    as_it_is = score(judge(run, judgments) if judged is None else replace(judged, facts=None), measures)
-    open_questions, gains = _open_ties(run, place, _gains(run, judgments))
-    part, its = run.of(open_questions), judgments.of_questions(open_questions)
-    means: dict[Measure, list[float]] = {measure: [] for measure in measures}
-    for direction in (-1, 1):
-        again = score(judge(_reordered(part, direction * gains), its), measures)
-        for measure, column in as_it_is.items():
-            values = column.copy()
-            values[open_questions] = again[measure]
-            means[measure].append(mean_of(values).mean)
-    rate = questions / scored.sum() if scored.any() else float("nan")
-    of_measures = {measure: TiedMeans(min(both), max(both)) for measure, both in means.items()}
-    return Ties(cutoff, float(rate), questions, of_measures)
-
-
-def _open_ties(
-    run: Run, place: NDArray[np.int64], gains: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The questions, ascending, where equals differ in what they gain, and the gains of their rows."""
-    if not len(gains):
-        return np.zeros(0, dtype=np.int64), gains
-    first = np.flatnonzero(np.diff(place, prepend=-1))
-    differ = np.maximum.reduceat(gains, first) != np.minimum.reduceat(gains, first)
-    question = np.searchsorted(run.offsets, first[differ], side="right") - 1
-    questions = distinct(question)[0]
-    return questions, gains[stretches(run.offsets[questions], np.diff(run.offsets)[questions])]
-
-
-def _places(run: Run) -> NDArray[np.int64]:
-    """(rows,): ascending numbers, the same where question, score and hop are."""
-    differs = np.zeros(len(run.entities), dtype=bool)
-    differs[1:] = (run.scores[1:] != run.scores[:-1]) | (run.hops[1:] != run.hops[:-1])
-    starts = run.offsets[:-1]
-    differs[starts[starts < len(differs)]] = True
-    return np.cumsum(differs)
-
-
-def _gains(run: Run, judgments: Judgments) -> NDArray[np.int64]:
-    """(rows,): the best grade that the entity can fill, 0 where none."""
-    keys = run.keys(judgments.universe)
-    known, first = distinct(judgments.pair_keys)
-    if not len(known):
-        return np.zeros(len(keys), dtype=np.int64)
-    best = np.maximum.reduceat(judgments.grades[judgments.pair_items].astype(np.int64), first)
-    place, is_known = looked_up(known, keys)
-    return np.where(is_known, best[place], 0)
-
-
-def _reordered(run: Run, key: NDArray[np.int64]) -> Run:
-    """Ties in ascending order of `key`, everything else where it was."""
-    order = np.lexsort((key, _places(run)))
-    return replace(
-        run,
-        entities=run.entities[order],
-        scores=run.scores[order],
-        hops=run.hops[order],
-        walks=None,
-        parts=None,
-    )
+    questions = int(scored[longer[is_tied]].sum())
+    return Ties(cutoff, questions / int(scored.sum()) if scored.any() else float("nan"), questions)
 
 
 ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from gold seeds
@@ -306,10 +235,9 @@ def explain(
     judged: Judged,
     retriever: Retriever,
     config: Config,
-    measures: Sequence[Measure],
 ) -> Explanation:
     """Why the figures of a run are what they are. retriever: as it ranked; asked again for the questions
-    whose gold seeds differ from those linked. measures: which of them ties could have moved."""
+    whose gold seeds differ from those linked."""
     graph, examples, judgments = trials.graph, trials.examples, trials.judgments
     linked = retriever.starting(questions)
     cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
@@ -340,7 +268,7 @@ def explain(
         waterfall_by_tag=by_tag,
         gold_seeds=gold_seeds,
         unlinked=unlinked,
-        ties=ties(run, judgments, measures, cutoff, judged),
+        ties=ties(run, judgments, cutoff),
         nearest=_nearest(graph, judgments),
         missed=missed_walks(graph, linked, found) if limits.walks else {},
     )

@@ -136,13 +136,7 @@ function ticked(text) {
 function lossNotes({ linking, ties }) {
   const notes = [];
   if (linking) notes.push(t("Linking: seed precision {precision}, recall {recall}, over the questions whose seeds the gold set names ({n}).", { precision: figure(linking.seed_precision), recall: figure(linking.seed_recall), n: count(linking.questions) }));
-  if (ties?.rate > 0) {
-    const ranges = Object.entries(ties.measures ?? {}).filter(([, span]) => figure(span.worst) !== figure(span.best)).map(([measure, span]) => `${measure} ${figure(span.worst)} – ${figure(span.best)}`).join(", ");
-    const values = { k: ties.k, share: points(ties.rate), ranges };
-    notes.push(ranges
-      ? t("Ties at rank {k} in {share} % of the questions; another order of equal scores could give {ranges}.", values)
-      : t("Ties at rank {k} in {share} % of the questions; another order of equal scores would change every mean by less than .001.", values));
-  }
+  if (ties?.rate > 0) notes.push(t("Ties at rank {k} in {share} % of the questions: the order of names decides there.", { k: ties.k, share: points(ties.rate) }));
   return notes;
 }
 
