@@ -239,14 +239,3 @@ def test_korean_errors_leave_no_english_behind_a_name(tale: Path) -> None:
 def test_a_file_where_a_folder_should_be_is_called_one(tale: Path, run_cli) -> None:
     done = run_cli(*EVAL, "-o", "./mine.py/x.json")
     assert (done.exit_code, "mine.py: wanted a folder, this is a file" in done.stderr) == (2, True)
-
-
-def test_tables_with_korean_names_say_which_package_they_need(tale: Path, run_cli) -> None:
-    run_cli(*EVAL, "-o", "./r.json", "--report", "paper")
-    assert "kotex" not in (tale / "r-paper.tex").read_text("utf-8")
-    write_gold(
-        tale / "동백꽃.jsonl",
-        {"query": "Whom does Anna know?", "reference_entities": ["Rex"]},
-    )
-    run_cli("eval", "--dataset", "동백꽃.jsonl", "--skip-generation", "-o", "./k.json", "--report", "paper")
-    assert ",kotex}" in (tale / "k-paper.tex").read_text("utf-8").splitlines()[0]

@@ -81,7 +81,7 @@ def test_all_kinds_together_are_taken(report: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("report", ["html", "md", "paper", "csv", "svg"])
+@pytest.mark.parametrize("report", ["html", "md", "csv", "svg"])
 def test_names_and_texts_from_outside_stay_text(report: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib") if report == "svg" else None
     hostile = "\x1b[2J\\input{x}</script><img src=x onerror=alert(1)>"

@@ -1,11 +1,7 @@
-"""Names from graphs, gold sets and labels stay text wherever they are shown: no terminal obeys them, and
-LaTeX sets them as they are."""
+"""Names from graphs, gold sets and labels stay text wherever they are shown: no terminal obeys them."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 import unicodedata
 from itertools import pairwise
 from pathlib import Path
@@ -13,9 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import write_gold, write_kg
-from tests.report.make_results import results
-from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.paper import latex_table
 
 # A title set, colours, a screen cleared, an 8-bit command, a link, a bell, a line overwritten, text turned.
 EVIL = [
@@ -75,53 +68,3 @@ def test_no_command_lets_a_name_command_the_terminal(command: str, run_cli) -> N
         if sign not in "\n\t" and unicodedata.category(sign) in ("Cc", "Cf")
     }
     assert obeyed == set(), done.output
-
-
-HOSTILE = [
-    r"\input{/etc/passwd}",
-    r"\\ \end{table}",
-    r"\write18{rm}",
-    "100 % & $x_1^2$ # ~",
-    "^^5cinput{a}",
-    "[a] {b} <c> |d|",
-    "`a' ``b'' \"c\"",
-    "-- --- ?` !`",
-    "− – · … →",
-]
-
-
-def table(folder: Path) -> str:
-    """Of a result for each hostile name, on a gold set that is called by all of them."""
-    content = results(40, 60) | {"dataset": {"name": " ".join(HOSTILE), "sha256": "", "selection": None}}
-    return latex_table([Document(folder / "x.json", content | {"made": {"label": name}}) for name in HOSTILE])
-
-
-def test_latex_gets_no_sign_that_it_obeys_from_a_name(tmp_path: Path) -> None:
-    """What is left without its escapes holds no command, no comment, no group and no column."""
-    spelled = re.compile(
-        r"\\[&%$#_{}]|\\text\w+\{\}|\{\\char34\}|\{[\[\]`-]\}|\\ldots\{\}|\$-\$|\$\\rightarrow\$"
-    )
-    lines = table(tmp_path).partition("midrule\n")[2].splitlines()
-    for line, name in zip(lines, HOSTILE, strict=False):
-        first = line.partition(" & ")[0]
-        assert not set(spelled.sub("", first)) & set("\\{}%&$#_~^"), (name, line)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
-def test_latex_sets_hostile_names_within_the_page_and_knows_the_label(tmp_path: Path) -> None:
-    text = table(tmp_path)
-    (tmp_path / "t.tex").write_text(text, encoding="utf-8")
-    label = text.partition("\\label{")[2].partition("}")[0]
-    paper = (
-        "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\\ref{%s}\\input{t}\\end{document}"
-    )
-    (tmp_path / "paper.tex").write_text(paper % label, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    for _ in range(2):  # a label is known from the second time on
-        done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120, check=False
-        )
-        assert done.returncode == 0, done.stdout[-2000:]
-    assert "undefined" not in done.stdout
-    assert "Overfull" not in done.stdout

@@ -1,17 +1,13 @@
-"""Results side by side: a paper's table that compiles."""
+"""What results are called, and what is said of them first."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
-
-import pytest
 
 from tests.report.make_results import results
 from tiny_graph_rag.report.document import Document, read_document, system_names
 from tiny_graph_rag.report.headline import headline
-from tiny_graph_rag.report.reports import write_reports
 from tiny_graph_rag.report.tables import worst_questions
 
 
@@ -27,41 +23,6 @@ def test_names_are_labels_or_files_without_their_endings(tmp_path) -> None:
     (tmp_path / "more").mkdir()
     same = document(tmp_path / "more" / "dpr-results.json", made)
     assert system_names([labelled, plain, same]) == ["BM25, tuned", "dpr", "dpr (2)"]
-
-
-def moved(content: dict, measure: str, by: float) -> dict:
-    """The same results with `measure` changed in every question, and in its mean."""
-    copy = json.loads(json.dumps(content))
-    for question in copy["results"]:
-        if question["metrics"][measure] is not None:
-            question["metrics"][measure] = min(1.0, max(0.0, question["metrics"][measure] + by))
-    values = [row["metrics"][measure] for row in copy["results"] if row["metrics"][measure] is not None]
-    copy["summary"]["measures"][measure]["mean"] = sum(values) / len(values)
-    return copy
-
-
-@pytest.fixture
-def systems(tmp_path) -> list[Document]:
-    base = results(60, 120, seed=1)
-    base["dataset"]["name"] = "50 % of A_B & C"
-    hostile = moved(base, "ndcg@5", -0.3) | {"made": {"label": "x_1 \\input{a} & <b>|$"}}
-    return [document(tmp_path / "first-results.json", base), document(tmp_path / "other.json", hostile)]
-
-
-def test_the_papers_table_has_the_best_in_bold_and_marks_what_differs(tmp_path, systems) -> None:
-    ((path,), _) = write_reports(systems, ["paper"], tmp_path / "out")
-    text = path.read_text(encoding="utf-8")
-    first, second = [line for line in text.splitlines() if line.startswith(("    first ", "    x"))]
-    assert re.search(r"\\textbf\{0\.\d{3}\} \\\\$", first), "ndcg@5 is the last column"
-    assert re.search(r"& 0\.\d{3}\$\^\\dagger\$ \\\\$", second)
-    assert second.count("dagger") == 1, "the other measures are the same"
-    assert "questions with a reference" in text
-    assert r"x\_1 \textbackslash{}input\{a\} \& \textless{}b\textgreater{}\textbar{}\$" in second
-
-
-def test_the_papers_table_is_written_to_the_file_named(tmp_path, systems) -> None:
-    assert write_reports(systems, ["paper"], tmp_path / "table.tex")[0] == [tmp_path / "table.tex"]
-    assert (tmp_path / "table.tex").read_text(encoding="utf-8").startswith("% In the preamble")
 
 
 def answered(*questions: tuple[int, int]) -> dict:

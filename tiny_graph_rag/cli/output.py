@@ -122,9 +122,9 @@ def _check_ending(given: str | None, ending: str) -> None:
     """Raises UsageError for `-o page.html` where no page is written, and for a page of another name."""
     path = Path(given or STDOUT)
     if path.suffix not in ("", ending):
-        from tiny_graph_rag.report.reports import endings
+        from tiny_graph_rag.report.reports import REPORTS
 
-        if ending == ".html" or path.suffix[1:].lower() in endings():
+        if ending == ".html" or path.suffix[1:].lower() in REPORTS:
             form, name = ending[1:].upper(), path.with_suffix(ending)
             raise UsageError(
                 "-o {output}: the file is {form}; name it {name}", output=given, form=form, name=name

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.messages import counted, t
@@ -155,12 +155,6 @@ def rises(measure: str) -> bool:
     """Whether more of it is better; so it is taken to be of one that nobody knows here."""
     known = _known(measure)
     return known is None or known.kind.higher_is_better
-
-
-def best_of(measure: str, means: Iterable[float | None]) -> float | None:
-    """The best mean of those that are defined; None where none is."""
-    known = [mean for mean in means if mean is not None and mean == mean]
-    return (max if rises(measure) else min)(known, default=None)
 
 
 def _known(measure: str) -> Measure | None:

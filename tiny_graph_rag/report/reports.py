@@ -1,4 +1,4 @@
-"""Reports by name: what `--report html,md,tex,csv,png,svg` writes.
+"""Reports by name: what `--report html,md,csv,png,svg` writes.
 
 A report takes documents and gives files, (path, content) each; it computes nothing. To add one, write such a
 function under `@report(…)` and add its name to the table, or to another package's entry points in the group
@@ -27,7 +27,6 @@ REPORTS: Registry[Report] = Registry(
         "html": "html:pages",
         "md": "markdown:markdown_file",
         "csv": "csv_files:tables",
-        "paper": "paper:paper",
         "png": "plots:png",
         "svg": "plots:svg",
     },
@@ -38,11 +37,6 @@ R = TypeVar("R", bound=Report)
 def report(name: str, line: str) -> Callable[[R], R]:
     """Register a report. line: what it writes, for `--help` and the docs."""
     return REPORTS.register(name, line, lambda write: write)
-
-
-def endings() -> list[str]:
-    """Of files that reports write: `paper` writes LaTeX, each other one what it is called."""
-    return [*REPORTS, "tex"]
 
 
 def check_reports(names: Sequence[str]) -> None:
