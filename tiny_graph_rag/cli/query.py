@@ -29,13 +29,13 @@ from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.messages import listed
 from tiny_graph_rag.report.json.questions import question
-from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
+from tiny_graph_rag.report.json.spelled import Spelled, ranking
 from tiny_graph_rag.report.tables import walk_in_words
 from tiny_graph_rag.report.terminal.question import costs_lines, question_lines
 from tiny_graph_rag.results import as_read
 from tiny_graph_rag.retrieval import check_retrieval
 from tiny_graph_rag.run import Run
-from tiny_graph_rag.study.ask import ask
+from tiny_graph_rag.study.evaluate import evaluate
 
 
 @command("query", RETRIEVING, CUTTING, settings(("--model", ANSWERS)), PATCHING)
@@ -59,9 +59,10 @@ def query(
         raise UsageError("the question is empty")
     shown = session.config.evaluation.shown_ranks
     if dataset is None:
-        found, spelled, asked = _asked(session, graph, str(question), shown if explain else 0)
+        examples = EvalSet.of_question(str(question))
     else:
-        found, spelled, asked = _asked_again(session, graph, dataset, str(id))
+        examples = session.eval_set(dataset).select(Selection(ids=(str(id),)))
+    found, spelled, asked = _asked(session, graph, examples)
     names = spelled.names_by_id()
     for entity in found["ranked"]:
         entity["walk_text"] = walk_in_words(entity.get("walk", []), names)
@@ -119,31 +120,9 @@ def _answered(
 
 
 def _asked(
-    session: Session, graph: Path | None, question: str, reasons: int
+    session: Session, graph: Path | None, examples: EvalSet
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
-    """What is shown of a question that comes alone. reasons: ranks that give theirs."""
-    linking = CommandLinker.of(session)
-    knowledge, _ = session.patched(session.graph(graph), EvalSet(()))
-    asked = ask(knowledge, question, session.config, reasons=reasons, linker_for=linking.maker)
-    linking.conclude([asked.linked])
-    most, spelled = session.config.evaluation.shown_ranks, Spelled(knowledge)
-    found = {
-        "query": question,
-        "linked": linked_seeds(asked.linked, spelled),
-        "tried": asked.linked.tried,
-        "ranked": ranking(asked.run, 0, most, spelled, asked.reasons if reasons else ()),
-        "references": [],
-    }
-    return as_read(found), spelled, (asked.example, asked.linked, asked.run)
-
-
-def _asked_again(
-    session: Session, graph: Path | None, dataset: Path, id: str
-) -> tuple[dict[str, Any], Spelled, Retrieved]:
-    """A question of a gold set, next to its references."""
-    from tiny_graph_rag.study.evaluate import evaluate
-
-    examples = session.eval_set(dataset).select(Selection(ids=(id,)))
+    """What is shown of one question, next to its references where it comes from a gold set."""
     linking = CommandLinker.of(session)
     knowledge, examples = session.patched(session.graph(graph, examples), examples)
     measures = default_measures(session.config.evaluation.top_k)
@@ -155,6 +134,8 @@ def _asked_again(
         reasons = () if evaluation.reasons is None else evaluation.reasons[0]
         record.ranked = ranking(evaluation.run, 0, session.config.retrieval.depth, spelled, reasons)
     found = as_read(record) | {"tried": evaluation.linked[0].tried}
+    if not examples.examples[0].judged:  # it comes alone: nothing that it retrieves is right or wrong
+        found = {name: found[name] for name in ("query", "linked", "tried", "ranked", "references")}
     return found, spelled, (examples.examples[0], evaluation.linked[0], evaluation.run)
 
 
@@ -184,7 +165,6 @@ def retrieve_command(
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
     from tiny_graph_rag.formats.runs.writing import RUN_FORMS, run_parts
     from tiny_graph_rag.formats.writing import form_of
-    from tiny_graph_rag.study.evaluate import evaluate
 
     session = session.using(latency_sample=0)
     config = session.config

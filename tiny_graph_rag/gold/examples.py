@@ -162,6 +162,11 @@ class EvalSet(Sequence[Example]):
     notes: tuple[str, ...] = ()
     meanings: Mapping[str, tuple[tuple[int, ...], str | None]] = field(default_factory=dict)
 
+    @classmethod
+    def of_question(cls, text: str) -> EvalSet:
+        """One question that nobody has judged."""
+        return cls((Example("query", text, (), judged=False),))
+
     __repr__ = short_repr
 
     def __len__(self) -> int:

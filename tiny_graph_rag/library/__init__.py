@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tiny_graph_rag.report.document import Document
-    from tiny_graph_rag.study.ask import QueryResult
     from tiny_graph_rag.study.evaluate import Evaluation
 
 SHOWN_WORST = 3  # questions of a floor that was missed
@@ -126,12 +125,12 @@ def ask(graph: GraphLike, question: str, *, config: Config | None = None, **sett
     settings: any of config.yaml by name (hops, depth, retriever, linker, fuzzy …), over `config`. Raises
     UsageError for an unknown one, ConfigError for a value out of its bounds.
     """
-    from tiny_graph_rag.study.ask import ask as asked
+    from tiny_graph_rag.study.evaluate import evaluate as evaluated
 
     if not isinstance(question, str) or not question.strip():
         raise UsageError("the question must be words, got {question}", question=repr(question))
-    knowledge = graph_of(graph)
-    return _ranking(knowledge, asked(knowledge, question, configured(config, settings)))
+    chosen = configured(config, settings).override(latency_sample=0)
+    return _ranking(evaluated(graph_of(graph), EvalSet.of_question(question), chosen, ()))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -308,18 +307,18 @@ def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
     return (config or Config()).override(**settings)
 
 
-def _ranking(graph: KnowledgeGraph, asked: QueryResult) -> Ranking:
+def _ranking(asked: Evaluation) -> Ranking:
     from tiny_graph_rag.report.json.spelled import Spelled, ranking
     from tiny_graph_rag.report.tables import walk_in_words
     from tiny_graph_rag.results import as_read
     from tiny_graph_rag.run import NO_HOP
 
-    spelled = Spelled(graph)
+    spelled = Spelled(asked.graph)
     rows = as_read(ranking(asked.run, 0, len(asked.run.entities), spelled))
     names = spelled.names_by_id()
     return Ranking(
-        asked.linked.text,
-        tuple(dict.fromkeys(spelled.names[seed.entity] for seed in asked.linked.seeds)),
+        asked.linked[0].text,
+        tuple(dict.fromkeys(spelled.names[seed.entity] for seed in asked.linked[0].seeds)),
         tuple(
             RankedEntity(
                 rank,

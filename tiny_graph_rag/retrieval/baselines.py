@@ -90,7 +90,8 @@ class OracleRetriever(Retriever):
     """
 
     def __init__(self, task: Task) -> None:
-        if task.examples is None or task.judgments is None:
+        judged = task.examples is not None and any(example.judged for example in task.examples)
+        if not judged or task.examples is None or task.judgments is None:
             raise UsageError("--retriever oracle needs a gold set: it ranks by the references")
         self.candidates = Candidates(task)
         self.grades: dict[str, dict[int, int]] = {}
