@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from tiny_graph_rag.cli.command import app, declare, parameter, spread
-from tiny_graph_rag.cli.help import commands_with_help
+from tiny_graph_rag.cli.help import command_names
 from tiny_graph_rag.cli.options import Common, option
 from tiny_graph_rag.version import __version__
 
@@ -50,7 +50,7 @@ TOGETHER = {
 
 def load(*names: str) -> None:
     """Register these commands, all of them where none is named."""
-    for name in names or commands_with_help():
+    for name in names or command_names():
         import_module(f"tiny_graph_rag.cli.{TOGETHER.get(name, name)}")
 
 
@@ -61,10 +61,10 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")  # no name in a file ends a run
     gc.set_threshold(100_000)  # what a command loads stays: to search it for waste is in vain
     given = sys.argv[1:]
-    asked = [word for word in given if word in commands_with_help()]
+    asked = [word for word in given if word in command_names()]
     if asked[:1] in (["score"], ["eval"], ["query"]):
         # They multiply no large matrices, and starting the threads for that takes some of every start.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if asked or not given:  # a shell that completes gives none; other commands would only slow the start
+    if given != ["--version"]:
         load(*asked)
     app()

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-from tiny_graph_rag.cli.help import commands_with_help, write_help
+from tiny_graph_rag.cli.help import command_names, write_help
 from tiny_graph_rag.cli.options import Common, Given
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config.sources import language
@@ -58,7 +58,7 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:
-            known = list(self.commands if ctx.parent else commands_with_help())
+            known = list(self.commands) if ctx.parent else command_names()
             hint = nearest(args[0], known) or said("; there are: {names}", names=", ".join(known))
             raise typer.BadParameter(
                 said("no such command: {command}{hint}", command=args[0], hint=hint), ctx

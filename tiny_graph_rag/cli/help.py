@@ -30,60 +30,11 @@ GROUPS = (
     *(ARGUMENTS, INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS, MORE),
     *(BEGIN, MEASURE, LOOK, GOLD),
 )
-# Every command by its group, with how its own help begins: the program's help loads none of them.
 COMMANDS = {
-    BEGIN: {
-        "init": (
-            "Write config.yaml, a small graph and a gold set to start with. Existing files are never "
-            "overwritten."
-        ),
-    },
-    MEASURE: {
-        "eval": "Score a knowledge graph's retrieval against a gold set, overall and by tag.",
-        "score": "Score a run of any program against a gold set, in any common format.",
-        "sweep": "Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one.",
-        "fix": (
-            "Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."
-        ),
-        "retrieve": (
-            "Retrieve entities for questions without references and write a run, for a contest or a "
-            "later review."
-        ),
-        "compare": (
-            "Compare results: which is better, by how much, how certain that is, and which questions changed."
-        ),
-        "history": "Show results over time: a table and a line for each measure, oldest first.",
-    },
-    LOOK: {
-        "query": (
-            "Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."
-        ),
-        "report": (
-            "Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."
-        ),
-        "stats": "Show the entities, relations, types, degrees, components, aliases and problems of a graph.",
-        "convert": "Write a graph for another program: KG JSON, GraphML or triples.",
-        "visualize": "Draw a graph as one HTML page that opens offline, and list what was left out.",
-        "measures": "List every measure with its spelling, range, definition and source.",
-        "settings": (
-            "List every setting with its value here, its default and its meaning; of one alone "
-            "(retriever, linker, judge) also what it can be. `--set section.name=value` changes it for "
-            "one run of any command."
-        ),
-        "mcp": (
-            "Offer stats, query, eval, sweep, compare, validate and generate to an AI assistant (MCP "
-            "over standard input and output). It reads the folders of graphs, gold sets and results."
-        ),
-    },
-    GOLD: {
-        "validate": (
-            "Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."
-        ),
-        "generate": "Generate a gold set from a graph: questions whose answers are computed on the graph.",
-        "recommend": "Propose references for questions that have none, and write a draft that needs review.",
-        "curate": "Review a draft in the browser. Each decision is saved immediately.",
-        "dataset": "Merge, split, convert and version gold sets, and draft them from answers.",
-    },
+    BEGIN: ("init",),
+    MEASURE: ("eval", "score", "sweep", "fix", "retrieve", "compare", "history"),
+    LOOK: ("query", "report", "stats", "convert", "visualize", "measures", "settings", "mcp"),
+    GOLD: ("validate", "generate", "recommend", "curate", "dataset"),
 }
 NAMES_WIDTH = 28  # columns for names of options; longer ones stand on a line of their own
 
@@ -113,10 +64,9 @@ def write_help(command: Any, ctx: Any, formatter: Any) -> None:
         if record is not None:
             row = record[0].replace(" range>", ">"), option_help(parameter, ctx.info_name)
             groups.setdefault(group_of(parameter), []).append(row)
-    if ctx.parent is None:
-        groups |= {group: [(name, t(text)) for name, text in its.items()] for group, its in COMMANDS.items()}
-    elif its := getattr(command, "commands", {}):
-        groups[LOOK] = [(name, t(paragraphs(one.help or "")[0])) for name, one in its.items()]
+    its = getattr(command, "commands", {})
+    for group, names in (COMMANDS if ctx.parent is None else {LOOK: tuple(its)}).items() if its else ():
+        groups[group] = [(name, t(paragraphs(its[name].help or "")[0])) for name in names]
     for group in sorted(groups, key=GROUPS.index):
         _write_rows(formatter, t(group), groups[group])
     if ctx.parent is not None:
@@ -128,9 +78,9 @@ def write_help(command: Any, ctx: Any, formatter: Any) -> None:
         formatter.write("\n" + "\n".join(wrapped(line, formatter.width)) + "\n")
 
 
-def commands_with_help() -> dict[str, str]:
-    """Every command with the first paragraph of its help."""
-    return {name: text for its in COMMANDS.values() for name, text in its.items()}
+def command_names() -> list[str]:
+    """Every command, group by group."""
+    return [name for names in COMMANDS.values() for name in names]
 
 
 def group_of(parameter: Any) -> str:
