@@ -32,9 +32,13 @@ from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
 from tiny_graph_rag.cli.session import PROGRESS_FROM, Session, shell_command
 from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.outputs import output_path
-from tiny_graph_rag.report.json.results import content_head, document_parts, summary
-from tiny_graph_rag.report.terminal.screens import answered_counts, details_lines, evaluation_lines, worst_of
+from tiny_graph_rag.report.json.results import content_head, document_parts, question, summary
+from tiny_graph_rag.report.json.spelled import Spelled
+from tiny_graph_rag.report.tables import reference_lines, worst_rows
+from tiny_graph_rag.report.terminal.screens import answered_counts, details_lines, evaluation_lines
+from tiny_graph_rag.results import as_read
 from tiny_graph_rag.retrieval import RetrieverMaker, check_retrieval, is_own, make_retriever
 from tiny_graph_rag.study.evaluate import Evaluation, evaluate, measured
 from tiny_graph_rag.study.gates import check_tags, parse_floors
@@ -167,7 +171,7 @@ def _show(
 ) -> None:
     """One screen. found: the results file's `summary`. command_line: of a command with the same files and
     settings."""
-    worst = worst_of(evaluation)
+    worst = _worst_of(evaluation)
     commands = {} if worst is None else {"query": command_line("query", id=worst[0])}
     if not is_own(evaluation.config.retrieval.retriever) and session.patch is None:
         commands["fix"] = command_line("fix")
@@ -176,6 +180,19 @@ def _show(
     session.show(evaluation_lines(content, counts, worst, commands))
     for line in evaluation.notes:
         session.say(line)
+
+
+def _worst_of(evaluation: Evaluation) -> tuple[str, str] | None:
+    """The question to look at first: its id, and what became of its first missed reference. None where every
+    question is answered, or no measure says how well."""
+    measure = telling(list(evaluation.scores))
+    if measure is None:
+        return None
+    rows = worst_rows(evaluation.scores[measure].tolist())
+    if not rows:
+        return None
+    found = as_read(question(evaluation, rows[0], Spelled(evaluation.graph)))
+    return found["id"], next(reference_lines(found, evaluation.explanation.diagnosis.limits.hops), "")
 
 
 def asking_own(

@@ -65,16 +65,17 @@ def write_help(command: Any, ctx: Any, formatter: Any) -> None:
             row = record[0].replace(" range>", ">"), option_help(parameter, ctx.info_name)
             groups.setdefault(group_of(parameter), []).append(row)
     its = getattr(command, "commands", {})
-    for group, names in (COMMANDS if ctx.parent is None else {LOOK: tuple(its)}).items() if its else ():
-        groups[group] = [(name, t(paragraphs(its[name].help or "")[0])) for name in names]
-    for group in sorted(groups, key=GROUPS.index):
-        _write_rows(formatter, t(group), groups[group])
+    listed: dict[str, tuple[str, ...]] = COMMANDS if ctx.parent is None else {LOOK: tuple(its)}
+    for kind, names in listed.items() if its else ():
+        groups[kind] = [(name, t(paragraphs(its[name].help or "")[0])) for name in names]
+    for title in sorted(groups, key=GROUPS.index):
+        _write_rows(formatter, t(title), groups[title])
     if ctx.parent is not None:
         program = ctx.find_root()
-        names = ", ".join(
+        usual = ", ".join(
             parameter.opts[0] for parameter in program.command.params if parameter.name in USUAL
         )
-        line = t("On every command: {names}; `{program} -h`.", names=names, program=program.info_name)
+        line = t("On every command: {names}; `{program} -h`.", names=usual, program=program.info_name)
         formatter.write("\n" + "\n".join(wrapped(line, formatter.width)) + "\n")
 
 

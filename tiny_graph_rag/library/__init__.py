@@ -152,7 +152,7 @@ class Result:
     def to_pandas(self) -> pandas.DataFrame:
         """A row a question: id, query, tags, a column a measure (NaN where undefined), the names that were
         missed. Raises MissingExtraError without pandas."""
-        from tiny_graph_rag.report.json.questions import confusion
+        from tiny_graph_rag.report.json.results import confusion
 
         found, examples = self.evaluation, self.evaluation.examples
         missed = [confusion(found, row)[2] for row in range(len(examples))]

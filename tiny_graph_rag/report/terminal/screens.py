@@ -11,14 +11,12 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tiny_graph_rag.measures.base import Column, Measure, telling
+from tiny_graph_rag.measures.base import Column, Measure
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM
 from tiny_graph_rag.messages import counted, p_value, shown, signed, t, three
 from tiny_graph_rag.report.headline import answered, subject, weakest_tags
-from tiny_graph_rag.report.json.questions import question
-from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.report.plain import (
     cell_width,
     cut,
@@ -31,7 +29,7 @@ from tiny_graph_rag.report.plain import (
     worst_by,
     wrapped,
 )
-from tiny_graph_rag.report.tables import Cell, View, mean_of, reference_lines, unsure, worst_rows
+from tiny_graph_rag.report.tables import Cell, View, mean_of, unsure
 from tiny_graph_rag.report.terminal import (
     SCREEN_WIDTH,
     CopiedLine,
@@ -42,9 +40,6 @@ from tiny_graph_rag.report.terminal import (
     joined_in_lines,
     table_lines,
 )
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.study.evaluate import Evaluation
 
 Json = dict[str, Any]
 
@@ -72,21 +67,6 @@ def answered_counts(recall: Column) -> tuple[int, int, int]:
     recall: recall@k of each question, NaN where it has no reference.
     """
     return int((recall == 1).sum()), int(((recall > 0) & (recall < 1)).sum()), int((recall >= 0).sum())
-
-
-def worst_of(evaluation: Evaluation) -> tuple[str, str] | None:
-    """The question to look at first: its id, and what became of its first missed reference. None where every
-    question is answered, or no measure says how well."""
-    measure = telling(list(evaluation.scores))
-    if measure is None:
-        return None
-    rows = worst_rows(evaluation.scores[measure].tolist())
-    if not rows:
-        return None
-    from tiny_graph_rag.results import as_read  # `stats` shows a screen without it
-
-    found = as_read(question(evaluation, rows[0], Spelled(evaluation.graph)))
-    return found["id"], next(reference_lines(found, evaluation.explanation.diagnosis.limits.hops), "")
 
 
 def evaluation_lines(
