@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.test_examples import GRAPHS, imported
-from tests.tools.bolt_server import Answer, BoltServer
+from tests.tools.bolt_server import RUN, Answer, BoltServer
 
 
 @pytest.mark.parametrize("name", ["neo4j_cypher", "neo4j_vector_rag"])
@@ -38,7 +38,7 @@ def test_neo4j_by_its_own_driver(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
         result = asyncio.run(asked())
         assert dict(result) == {"Ben Gunn": 0.9, "Flint": 0.5}  # type: ignore[call-overload]
-        parameters = [fields[1] for tag, fields in server.received if tag == 0x10]
+        parameters = [fields[1] for tag, fields in server.received if tag == RUN]
         assert parameters[-1].get("words", parameters[-1].get("vector")) in (
             "Who moved the treasure of Flint",
             [32.0, 1.0],

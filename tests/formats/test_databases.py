@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 from tests.formats.test_json_lists import told
-from tests.tools.bolt_server import BEGIN, RUN, Answer, BoltServer, node, relationship
+from tests.tools.bolt_server import BEGIN, PULL, RUN, Answer, BoltServer, node, relationship
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.neo4j_database import NODES, RELATIONSHIPS
@@ -65,7 +65,7 @@ def test_a_query_takes_a_part_and_what_it_returns_is_batched(run_cli: Callable[.
     with BoltServer({part: Answer(["a", "r", "b"], rows)}) as server:
         done = run_cli("stats", "-g", f"bolt://127.0.0.1:{server.port}", "--set", f"running.query={part}")
         assert "2,500" in done.output, done.output
-        pulls = [fields[0]["n"] for tag, fields in server.received if tag == 0x3F]
+        pulls = [fields[0]["n"] for tag, fields in server.received if tag == PULL]
         assert pulls == [1000, 1000, 1000]
 
 

@@ -1,4 +1,5 @@
-"""A server of the Bolt protocol (4.4 and 5.x, version negotiation, PackStream), written for tests.
+"""A server of the Bolt protocol (4.4 and 5.x, version negotiation), written for tests; its PackStream is the
+driver's own.
 
 It answers the driver's own messages over a real socket: HELLO, LOGON, ROUTE, BEGIN, RUN, PULL in batches,
 DISCARD, COMMIT, ROLLBACK, RESET and GOODBYE. Queries are looked up in a table of answers; one that writes
@@ -15,28 +16,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from neo4j._codec.packstream import Structure
+from neo4j._codec.packstream.v1 import PackableBuffer, Packer, UnpackableBuffer, Unpacker
+
 MAGIC = b"\x60\x60\xb0\x17"
-HELLO, GOODBYE, RESET, RUN, DISCARD, PULL, BEGIN, COMMIT, ROLLBACK = (
-    0x01, 0x02, 0x0F, 0x10, 0x2F, 0x3F, 0x11, 0x12, 0x13,
-)  # fmt: skip
-ROUTE, LOGON, LOGOFF, TELEMETRY = 0x66, 0x6A, 0x6B, 0x54
-SUCCESS, RECORD, IGNORED, FAILURE = 0x70, 0x71, 0x7E, 0x7F
+HELLO, GOODBYE, RESET, RUN, DISCARD, PULL = b"\x01", b"\x02", b"\x0f", b"\x10", b"\x2f", b"\x3f"
+BEGIN, COMMIT, ROLLBACK, ROUTE, LOGON, LOGOFF = b"\x11", b"\x12", b"\x13", b"\x66", b"\x6a", b"\x6b"
+TELEMETRY, SUCCESS, RECORD, IGNORED, FAILURE = b"\x54", b"\x70", b"\x71", b"\x7e", b"\x7f"
 WRITES = re.compile(r"\b(CREATE|MERGE|DELETE|SET|REMOVE)\b", re.I)
 
 
-@dataclass(frozen=True)
-class Structure:
-    tag: int
-    fields: tuple[Any, ...]
-
-
 def node(id: int, labels: Sequence[str], properties: Mapping[str, Any]) -> Structure:
-    return Structure(0x4E, (id, list(labels), dict(properties), f"4:test:{id}"))
+    return Structure(b"N", id, list(labels), dict(properties), f"4:test:{id}")
 
 
 def relationship(id: int, source: int, target: int, type: str, properties: Mapping[str, Any]) -> Structure:
     ends = (f"5:test:{id}", f"4:test:{source}", f"4:test:{target}")
-    return Structure(0x52, (id, source, target, type, dict(properties), *ends))
+    return Structure(b"R", id, source, target, type, dict(properties), *ends)
 
 
 @dataclass
@@ -52,7 +48,7 @@ class BoltServer:
     answers: Mapping[str, Answer] | Callable[[str], Answer]
     user: str = "neo4j"
     password: str = "secret"
-    received: list[tuple[int, list[Any]]] = field(default_factory=list)
+    received: list[tuple[bytes, list[Any]]] = field(default_factory=list)
 
     def __enter__(self) -> BoltServer:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -121,7 +117,7 @@ class _Conversation:
             else:
                 self._reply(message.tag, list(message.fields))
 
-    def _reply(self, tag: int, fields: list[Any]) -> None:
+    def _reply(self, tag: bytes, fields: list[Any]) -> None:
         if tag == HELLO:
             if self.server.version < (5, 1) and not self._is_known(fields[0]):
                 return
@@ -145,7 +141,7 @@ class _Conversation:
         elif tag in (DISCARD, COMMIT, ROLLBACK, LOGOFF, TELEMETRY):
             self._send(SUCCESS, {})
         else:
-            self._fail("Neo.ClientError.Request.Invalid", f"unknown message {tag:#x}")
+            self._fail("Neo.ClientError.Request.Invalid", f"unknown message {tag!r}")
 
     def _is_known(self, credentials: dict[str, Any]) -> bool:
         known = (credentials.get("principal"), credentials.get("credentials")) == (
@@ -181,8 +177,8 @@ class _Conversation:
         self.failed = True
         self._send(FAILURE, {"code": code, "message": message})
 
-    def _send(self, tag: int, *fields: Any) -> None:
-        data = _packed(Structure(tag, fields))
+    def _send(self, tag: bytes, *fields: Any) -> None:
+        data = _packed(Structure(tag, *fields))
         parts = [data[start : start + 0xFFFF] for start in range(0, len(data), 0xFFFF)]
         framed = b"".join(struct.pack(">H", len(part)) + part for part in parts)
         self.connection.sendall(framed + b"\0\0")
@@ -208,73 +204,12 @@ def _chunks(connection: socket.socket) -> bytes:
             return data
 
 
-def _packed(value: Any) -> bytes:
-    if value is None:
-        return b"\xc0"
-    if isinstance(value, bool):
-        return b"\xc3" if value else b"\xc2"
-    if isinstance(value, int):
-        return struct.pack(">b", value) if -16 <= value < 128 else b"\xcb" + struct.pack(">q", value)
-    if isinstance(value, float):
-        return b"\xc1" + struct.pack(">d", value)
-    if isinstance(value, str):
-        data = value.encode()
-        return (
-            bytes([0x80 | len(data)]) if len(data) < 16 else b"\xd2" + struct.pack(">I", len(data))
-        ) + data
-    if isinstance(value, bytes):
-        return b"\xce" + struct.pack(">I", len(value)) + value
-    if isinstance(value, list | tuple):
-        head = bytes([0x90 | len(value)]) if len(value) < 16 else b"\xd6" + struct.pack(">I", len(value))
-        return head + b"".join(map(_packed, value))
-    if isinstance(value, dict):
-        head = bytes([0xA0 | len(value)]) if len(value) < 16 else b"\xda" + struct.pack(">I", len(value))
-        return head + b"".join(_packed(key) + _packed(record) for key, record in value.items())
-    return bytes([0xB0 | len(value.fields), value.tag]) + b"".join(map(_packed, value.fields))
+def _packed(message: Structure) -> bytes:
+    buffer = PackableBuffer()
+    packer = Packer(buffer)
+    packer.pack_struct(message.tag, message.fields)
+    return bytes(buffer.data)
 
 
 def _unpacked(data: bytes) -> Structure:
-    return _Reader(data).value()
-
-
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def take(self, size: int) -> bytes:
-        self.at += size
-        return self.data[self.at - size : self.at]
-
-    def number(self, form: str) -> int:
-        return int(struct.unpack(form, self.take(struct.calcsize(form)))[0])
-
-    def value(self) -> Any:
-        mark = self.take(1)[0]
-        if mark < 0x80 or mark >= 0xF0:
-            return mark if mark < 0x80 else mark - 0x100
-        small = {0x80: str, 0x90: list, 0xA0: dict, 0xB0: Structure}.get(mark & 0xF0)
-        if small is not None:
-            return self.several(small, mark & 0x0F)
-        sized = {
-            0xD0: (str, ">B"), 0xD1: (str, ">H"), 0xD2: (str, ">I"), 0xD4: (list, ">B"), 0xD5: (list, ">H"),
-            0xD6: (list, ">I"), 0xD8: (dict, ">B"), 0xD9: (dict, ">H"), 0xDA: (dict, ">I"),
-            0xCC: (bytes, ">B"),
-        }  # fmt: skip
-        if mark in sized:
-            kind, form = sized[mark]
-            return self.several(kind, self.number(form))
-        if mark in (0xC8, 0xC9, 0xCA, 0xCB):
-            return self.number({0xC8: ">b", 0xC9: ">h", 0xCA: ">i", 0xCB: ">q"}[mark])
-        if mark == 0xC1:
-            return struct.unpack(">d", self.take(8))[0]
-        return {0xC0: None, 0xC2: False, 0xC3: True}[mark]
-
-    def several(self, kind: type, size: int) -> Any:
-        if kind in (str, bytes):
-            return self.take(size).decode() if kind is str else self.take(size)
-        if kind is list:
-            return [self.value() for _ in range(size)]
-        if kind is dict:
-            return {self.value(): self.value() for _ in range(size)}
-        tag = self.take(1)[0]
-        return Structure(tag, tuple(self.value() for _ in range(size)))
+    return Unpacker(UnpackableBuffer(data)).unpack()
