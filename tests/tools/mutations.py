@@ -40,7 +40,6 @@ VALUES: tuple[Any, ...] = (
 
 
 BINARY = (b"SQLite format 3", b"PAR1", b"PK")
-INSIDE = ("text", "value", "column", "table", "rows", "view")  # what changes in a database
 
 
 def mutated(sound: bytes, chance: random.Random) -> bytes:
@@ -180,10 +179,8 @@ def _valued(data: bytes, chance: random.Random) -> bytes:
 def _inside(data: bytes, chance: random.Random) -> bytes:
     """What a database, a Parquet file or a worksheet holds; YAML's values; of other files a value."""
     with contextlib.suppress(Exception):  # of a file that was damaged before
-        if data.startswith(b"SQLite format 3"):
-            return _sqlite(data, chance)
-        if data[8:12] == b"DUCK":
-            return _duckdb(data, chance)
+        if data.startswith(b"SQLite format 3") or data[8:12] == b"DUCK":
+            return _database(data, chance)
         if data.startswith(b"PAR1"):
             return _parquet(data, chance)
         if data.startswith(b"PK"):
@@ -195,106 +192,71 @@ def _inside(data: bytes, chance: random.Random) -> bytes:
     return _valued(data, chance)
 
 
-def _cell(value: Any, chance: random.Random) -> Any:
-    """A value of a database in place of another; what is JSON in it is damaged as JSON."""
-    if isinstance(value, bytes) and chance.random() < 0.7:
-        return _shape(value, chance)
-    other = chance.choice((*VALUES, b"\xff\0", "x" * 70_000))
-    if isinstance(other, int) and not -(2**63) <= other < 2**63:
-        return float("inf")
-    if isinstance(other, list | dict):
-        return json.dumps(other)
-    return other.encode("utf-8", "replace").decode() if isinstance(other, str) else other
-
-
-def _sqlite(data: bytes, chance: random.Random) -> bytes:
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
-        database.deserialize(data)
-        database.execute("PRAGMA foreign_keys = OFF")
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        table = chance.choice(tables)
-        columns = [row[1] for row in database.execute(f'PRAGMA table_info("{table}")')]
-        column, what = chance.choice(columns), chance.choice(INSIDE)
-        if what == "text":
-            database.execute("PRAGMA writable_schema = ON")
-            (sql,) = database.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-            changed = _token(sql.encode(), chance).decode("utf-8", "replace").replace("\0", "")
-            database.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (changed, table))
-        elif what == "value":
-            rows = database.execute(f'SELECT rowid, "{column}" FROM "{table}"').fetchall()
-            row, value = chance.choice(rows)
-            database.execute(
-                f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?', (_cell(value, chance), row)
-            )
-        elif what == "column":
-            database.execute(f'ALTER TABLE "{table}" {chance.choice(_columns(column))}')
-        elif what == "table":
-            database.execute(
-                chance.choice((f'DELETE FROM "{table}"', f'ALTER TABLE "{table}" RENAME TO "x y"'))
-            )
-        elif what == "rows":
-            for _ in range(chance.choice((1, 8))):
-                database.execute(f'INSERT OR IGNORE INTO "{table}" SELECT * FROM "{table}"')
-        else:
-            database.execute(f'ALTER TABLE "{table}" RENAME TO other')
-            database.execute(f'CREATE VIEW "{table}" AS {chance.choice(_VIEWS)}')
-        return database.serialize()
-
-
-def _columns(column: str) -> tuple[str, ...]:
-    return (
-        f'RENAME COLUMN "{column}" TO "x"',
-        f'DROP COLUMN "{column}"',
-        f'RENAME COLUMN "{column}" TO "a, ""b"',
-    )
-
-
-_VIEWS = (
-    "WITH RECURSIVE n(source, target) AS (SELECT 1, 2 UNION ALL SELECT source + 1, 2 FROM n) SELECT * FROM n",
-    "SELECT * FROM other, other AS b, other AS c", "SELECT 1 AS source, NULL AS target",
-    "SELECT * FROM missing", "SELECT zeroblob(900000000) AS id", "SELECT printf('%.*c', 90000000, 'x') AS source, 1 AS target",
+# What changes in a database: rows, names, a column of another type, a view in place of a table.
+_STATEMENTS = (
+    'DELETE FROM "{table}"',
+    'INSERT INTO "{table}" SELECT * FROM "{table}"',
+    'ALTER TABLE "{table}" RENAME TO "x y"',
+    'ALTER TABLE "{table}" RENAME COLUMN "{column}" TO "x"',
+    'ALTER TABLE "{table}" RENAME COLUMN "{column}" TO "a, ""b"',
+    'ALTER TABLE "{table}" DROP COLUMN "{column}"',
+    *['CREATE TABLE made AS SELECT {columns} FROM "{table}"; DROP TABLE "{table}"; ALTER TABLE made RENAME TO "{table}"'] * 4,
+    *['ALTER TABLE "{table}" RENAME TO other; CREATE VIEW "{table}" AS {view}'] * 2,
 )  # fmt: skip
-_DUCK_VIEWS = (
-    "SELECT i AS source, i + 1 AS target FROM range(100000) t(i)", "SELECT * FROM other, other AS b",
-    "SELECT * FROM read_csv('/etc/passwd')", "SELECT 1 AS source, NULL AS target", "SELECT [1, 2] AS source, {'a': 1} AS target",
-    "SELECT repeat('x', 1000000) AS source, 1 AS target", "SELECT current_date AS source, now() AS target, random() AS weight",
-)  # fmt: skip
-_DUCK_VALUES = (
-    "NULL", "'x'::BLOB", "'infinity'::TIMESTAMP", "'290000-01-01'::TIMESTAMP", "'5000-01-01 BC'::DATE", "INTERVAL 900000 MONTH", "1e300::DOUBLE",
+_CELLS = (
+    "NULL",
+    "x'ff00'",
+    "1e300",
+    "-1",
+    "'x'",
+    "replace(hex(zeroblob(35000)), '00', 'x')",
+    "zeroblob(900000000)",
+    "char(0)",
+)
+_DUCK_CELLS = (
+    "NULL", "'x'::BLOB", "'infinity'::TIMESTAMP", "'290000-01-01'::TIMESTAMP", "'5000-01-01 (BC)'::DATE", "INTERVAL 900000 MONTH", "1e300::DOUBLE",
     "'nan'::DOUBLE", "99999999999999999999999999999999999::HUGEINT", "1.50::DECIMAL(38, 10)", "[1, NULL]", "[['a']]", "{'a': [1]}",
     "MAP {'k': 1}", "uuid()", "'24:00:00'::TIME", "TRUE", "'101'::BIT", "now()", "repeat('x', 70000)", "chr(0)",
 )  # fmt: skip
+_VIEWS = (
+    "WITH RECURSIVE n(source, target) AS (SELECT 1, 2 UNION ALL SELECT source + 1, 2 FROM n) SELECT * FROM n",
+    "SELECT * FROM other, other AS b, other AS c", "SELECT 1 AS source, NULL AS target",
+    "SELECT * FROM missing", "SELECT * FROM read_csv('/etc/passwd')", "SELECT printf('%.*c', 90000000, 'x') AS source, 1 AS target",
+)  # fmt: skip
 
 
-def _duckdb(data: bytes, chance: random.Random) -> bytes:
+def _database(data: bytes, chance: random.Random) -> bytes:
+    """A database of SQLite or DuckDB. What is JSON in a cell is often damaged as JSON."""
     import duckdb
 
+    is_duck = data[8:12] == b"DUCK"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "g.duckdb")
         path.write_bytes(data)
-        with duckdb.connect(str(path)) as database:
-            names = database.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
-            (table,) = chance.choice(names)
-            columns = database.execute(
-                "SELECT column_name FROM information_schema.columns WHERE table_name = ?", (table,)
-            )
-            (column,), what = chance.choice(columns.fetchall()), chance.choice(INSIDE)
-            if what in ("text", "value"):
-                value = chance.choice(_DUCK_VALUES)
-                database.execute(
-                    f'CREATE OR REPLACE TABLE "{table}" AS SELECT * REPLACE ({value} AS "{column}") FROM "{table}"'
-                )
-            elif what == "column":
-                database.execute(f'ALTER TABLE "{table}" {chance.choice(_columns(column))}')
-            elif what == "table":
-                database.execute(
-                    chance.choice((f'DELETE FROM "{table}"', f'ALTER TABLE "{table}" RENAME TO "x y"'))
-                )
-            elif what == "rows":
-                database.execute(f'INSERT INTO "{table}" SELECT * FROM "{table}"')
+        connection: Any = (
+            duckdb.connect(str(path)) if is_duck else sqlite3.connect(path, isolation_level=None)
+        )
+        with contextlib.closing(connection) as database:
+            tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")
+            (table,) = chance.choice(tables.fetchall())
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info('{table}')").fetchall()]
+            column = chance.choice(columns)
+            cells = database.execute(f'SELECT "{column}" FROM "{table}"').fetchall()
+            (cell,) = chance.choice(cells or [(None,)])
+            if isinstance(cell, bytes) and chance.random() < 0.7:
+                changed = _shape(cell, chance)
+                database.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE "{column}" = ?', (changed, cell))
             else:
-                database.execute(f'ALTER TABLE "{table}" RENAME TO other')
-                database.execute(f'CREATE VIEW "{table}" AS {chance.choice(_DUCK_VIEWS)}')
+                value = chance.choice(_DUCK_CELLS if is_duck else _CELLS)
+                kept = [f'{value} AS "{name}"' if name == column else f'"{name}"' for name in columns]
+                names = {
+                    "table": table,
+                    "column": column,
+                    "columns": ", ".join(kept),
+                    "view": chance.choice(_VIEWS),
+                }
+                for statement in chance.choice(_STATEMENTS).format(**names).split(";"):
+                    database.execute(statement)
         return path.read_bytes()
 
 
@@ -304,64 +266,46 @@ def _parquet(data: bytes, chance: random.Random) -> bytes:
     from pyarrow import parquet
 
     table = parquet.read_table(io.BytesIO(data))
-    place = chance.randrange(table.num_columns)
-    name, rows = table.column_names[place], table.num_rows
-    far = [2**62, -(2**62), 2**53, -1, 0, None]
-    kinds = (
-        pa.timestamp("ns"), pa.timestamp("s"), pa.timestamp("us", "Asia/Seoul"), pa.date64(), pa.time64("ns"), pa.duration("s"),
+    place, rows = chance.randrange(table.num_columns), table.num_rows
+    name, column = table.column_names[place], table.column(place).combine_chunks()
+    near, far = (
+        [chance.choice(values) for _ in range(rows)]
+        for values in ((2**53, -1, 0, None), (2**62, -(2**62), None))
+    )
+    kind = chance.choice((
+        pa.timestamp("s"), pa.timestamp("us", "Asia/Seoul"), pa.date64(), pa.time64("ns"), pa.duration("s"),
         pa.int64(), pa.uint64(), pa.decimal128(38, 3), pa.decimal256(60, 20),
-    )  # fmt: skip
-    what = chance.randrange(6)
+    ))  # fmt: skip
+    what = chance.randrange(7)
     if what == 0:
-        kind = chance.choice(kinds)
-        with contextlib.suppress(pa.ArrowException):
-            cells = pa.array([chance.choice(far[2:]) for _ in range(rows)], pa.int64()).cast(kind)
-            table = table.set_column(place, name, cells)
-        if pa.types.is_timestamp(kind):
-            table = table.set_column(
-                place, name, pa.array([chance.choice(far) for _ in range(rows)], pa.int64()).view(kind)
-            )
+        table = table.set_column(place, name, pa.array(near, pa.int64()).cast(kind))
     elif what == 1:
+        table = table.set_column(place, name, pa.array(far, pa.int64()).view(pa.timestamp("ns")))
+    elif what == 2:
         value = chance.choice(
-            (
-                [1, None],
-                [["a"]],
-                {"a": {"b": [1]}},
-                b"\xff",
-                0.5,
-                float("nan"),
-                True,
-                "",
-                None,
-                [],
-                "x" * 70_000,
-            )
+            ([1, None], [["a"]], {"a": {"b": [1]}}, b"\xff", float("nan"), True, "", None, [], "x" * 70_000)
         )
         table = table.set_column(place, name, pa.array([value] * rows))
-    elif what == 2:
-        table = table.set_column(place, name, table.column(place).combine_chunks().dictionary_encode())
     elif what == 3:
-        table = chance.choice(
-            (table.drop_columns([name]), table.slice(0, 0), table.append_column(name, table.column(place)))
-        )
+        table = table.set_column(place, name, column.dictionary_encode())
     elif what == 4:
-        table = table.rename_columns(
-            [chance.choice((column, column, "", "x", "id")) for column in table.column_names]
+        cells = [str(value).encode() + chance.choice((b"", b"\xff")) for value in column.to_pylist()]
+        table = table.set_column(place, name, pa.array(cells, pa.binary()))
+    elif what == 5:
+        table = chance.choice(
+            (table.drop_columns([name]), table.slice(0, 0), table.append_column(name, column))
         )
     else:
-        values = table.column(place).to_pylist()
-        values[chance.randrange(rows)] = None
-        cells = pa.array(
-            [str(value).encode() + chance.choice((b"", b"\xff")) for value in values], pa.binary()
+        table = table.rename_columns(
+            [chance.choice((name, name, "", "x", "id")) for name in table.column_names]
         )
-        table = table.set_column(place, name, cells)
     out = io.BytesIO()
     parquet.write_table(table, out, compression=chance.choice(("snappy", "zstd", "gzip", "none")))
     return out.getvalue()
 
 
 def _zipped(data: bytes, chance: random.Random) -> bytes:
-    """A worksheet with a part that is damaged, missing or given twice, or a cell far out."""
+    """A worksheet with a part that is damaged or missing, a cell far out, or cells of another type."""
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         parts = {name: packed.read(name) for name in packed.namelist()}
     name = chance.choice([name for name in parts if "sheet" in name.rpartition("/")[2]] + list(parts))
@@ -370,19 +314,15 @@ def _zipped(data: bytes, chance: random.Random) -> bytes:
         del parts[name]
     elif what == 1:
         place = chance.choice(
-            (b"XFD1048576", b"A1048576", b"XFD1", b"ZZZZ99999999", b"A0", b"a1", b"1", b"&#65;1", b"B2")
+            (b"XFD1048576", b"A1048576", b"ZZZZ99999999", b"A0", b"a1", b"1", b"&#65;1", b"B2")
         )
         parts[name] = re.sub(rb'r="[A-Z]+[0-9]+"', b'r="' + place + b'"', parts[name], count=1)
     elif what == 2:
-        parts[name] = re.sub(rb"<(/?)(c|row|v|is|t|sheetData)\b", rb"<\1x:\2", parts[name]).replace(
-            b"xmlns=", b"xmlns:x=", 1
-        )
+        parts[name] = re.sub(rb"<(/?)(c|row|v|is|t|sheetData)\b", rb"<\1x:\2", parts[name])
+        parts[name] = parts[name].replace(b"xmlns=", b"xmlns:x=", 1)
     elif what == 3:
-        parts[name] = re.sub(
-            rb' t="[a-zA-Z]*"',
-            chance.choice((b' t="d"', b' t="e"', b' t="s"', b' t="b"', b' t="n"', b"")),
-            parts[name],
-        )
+        kind = chance.choice((b' t="d"', b' t="e"', b' t="s"', b' t="b"', b' t="n"', b""))
+        parts[name] = re.sub(rb' t="[a-zA-Z]*"', kind, parts[name])
     else:
         parts[name] = chance.choice((_valued, _valued, _token, _lost, _twice))(parts[name], chance)
     out = io.BytesIO()

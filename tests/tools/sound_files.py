@@ -296,50 +296,38 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
         ("embeddings", f"{asked} --skip-generation --retriever dense", sound_vectors(7)),
     ):
         found.append(Target(name, "", sound, tuple(command.split()), replies=True))
-    exported = f"{GRAPH} --export -o ./curated.jsonl"
-    journal, draft = "s-draft.journal.jsonl", "s-draft.jsonl"
-    add(
-        "draft",
-        "input-draft.jsonl",
-        draft,
-        f"curate --dataset {{file}} {exported}",
-        {"input-draft.journal.jsonl": journal},
-    )
-    add(
-        "curation journal",
-        "other-draft.journal.jsonl",
-        journal,
-        f"curate --dataset ./other-draft.jsonl {exported}",
-        {"other-draft.jsonl": draft},
-    )
-    gold = {"input-eval.jsonl": "s-eval.jsonl"}
-    add(
-        "stamp",
-        "input-eval.meta.json",
-        "s-eval.meta.json",
-        f"validate --dataset ./input-eval.jsonl {GRAPH}",
-        gold,
-    )
-    version, files["changed"] = "dataset version ./input-eval.jsonl", files["s-eval.jsonl"] + b"\n"
-    add("versions", "input-eval.versions.json", "s-eval.versions.json", version, gold)
-    add(
-        "versions written",
-        "input-eval.versions.json",
-        "s-eval.versions.json",
-        f"{version} --note more",
-        {"input-eval.jsonl": "changed"},
-    )
-    add(
-        "history",
-        "past/results.json",
-        "results.json",
-        "history ./past --report ./history.html",
-        {"past/earlier.json": "results.json"},
-    )
     own = f"stats -g ./own.csv {UNCACHED}"
-    add("columns", "own-columns.yaml", "own-columns.yaml", own, {"own.csv": "own.csv"})
-    add("columns' table", "own.csv", "own.csv", own, {"own-columns.yaml": "own-columns.yaml"})
-    add("environment", ".env", ".env", "settings")
+    exported = f"{GRAPH} --export -o ./curated.jsonl"
+    journal, draft, gold = "s-draft.journal.jsonl", "s-draft.jsonl", {"input-eval.jsonl": "s-eval.jsonl"}
+    version, files["changed"] = "dataset version ./input-eval.jsonl", files["s-eval.jsonl"] + b"\n"
+    stamp, versions, past = "s-eval.meta.json", "s-eval.versions.json", {"past/earlier.json": "results.json"}
+    drawn, reports = (
+        "visualize -g {file} -o ./drawn.html",
+        "report {file} ./results.json --report html,md,csv",
+    )
+    compared = "compare {file} ./results.json -o ./compared.json --quiet"
+    columns, made = "own-columns.yaml", "generate -g {file} -o ./made.jsonl --n 3 --quiet"
+    for name, file, sound, command, beside in (
+        ("draft", "input-draft.jsonl", draft, f"curate --dataset {{file}} {exported}",
+         {"input-draft.journal.jsonl": journal}),
+        ("curation journal", "other-draft.journal.jsonl", journal,
+         f"curate --dataset ./other-draft.jsonl {exported}", {"other-draft.jsonl": draft}),
+        ("stamp", "input-eval.meta.json", stamp, f"validate --dataset ./input-eval.jsonl {GRAPH}", gold),
+        ("versions", "input-eval.versions.json", versions, version, gold),
+        ("versions written", "input-eval.versions.json", versions, f"{version} --note more",
+         {"input-eval.jsonl": "changed"}),
+        ("history", "past/results.json", "results.json", "history ./past --report ./history.html", past),
+        ("columns", columns, columns, own, {"own.csv": "own.csv"}),
+        ("columns' table", "own.csv", "own.csv", own, {columns: columns}),
+        ("environment", ".env", ".env", "settings", {}),
+        ("compared run", "input-b.json", "results.json", compared, {}),
+        ("results page", "input-c.json", "results.json", reports, {}),
+        ("run as a retriever", "input-run.jsonl", "run.jsonl", f"{out} --retriever run:./input-run.jsonl", {}),
+        ("graph converted", "input-conv-KG.json", "s-KG.json", "convert -g {file} -o ./out.graphml", {}),
+        ("graph drawn", "input-drawn-KG.json", "s-KG.json", drawn, {}),
+        ("graph generated from", "input-gen-KG.json", "s-KG.json", made, {}),
+    ):  # fmt: skip
+        add(name, file, sound, command, beside)
     for name, text, command in (
         ("question", "Where does Ben live, 점순?", f"query {{text}} {GRAPH} --explain"),
         ("question fuzzy", "Wher does Anna Brg live?", f"query {{text}} {GRAPH} --set retrieval.fuzzy=0.8"),
@@ -349,33 +337,14 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
         ("path", "./s-eval.jsonl", f"validate --dataset {{text}} {GRAPH}"),
     ):  # fmt: skip
         found.append(Target(name, "", text.encode(), tuple(command.split()), text=True))
-    add(
-        "compared run",
-        "input-b.json",
-        "results.json",
-        "compare {file} ./results.json -o ./compared.json --quiet",
-    )
-    add("results page", "input-c.json", "results.json", "report {file} ./results.json --report html,md,csv")
-    add("run as a retriever", "input-run.jsonl", "run.jsonl", f"{out} --retriever run:./input-run.jsonl")
-    add("graph converted", "input-conv-KG.json", "s-KG.json", "convert -g {file} -o ./out.graphml")
-    add("graph drawn", "input-drawn-KG.json", "s-KG.json", "visualize -g {file} -o ./drawn.html")
-    add(
-        "graph generated from",
-        "input-gen-KG.json",
-        "s-KG.json",
-        "generate -g {file} -o ./made.jsonl --n 3 --quiet",
-    )
     for file in ("s-questions.txt", "s-questions.csv", "s-questions.json"):
-        add(
-            f"{file} recommend",
-            f"{BROKEN}-{file}",
-            file,
-            f"recommend --dataset {{file}} {GRAPH} -o ./drafted.jsonl",
-        )
+        command = f"recommend --dataset {{file}} {GRAPH} -o ./drafted.jsonl"
+        add(f"{file} recommend", f"{BROKEN}-{file}", file, command)
     for file in ("s-eval.jsonl", "gold.qrels", "gold.csv", "gold-rag.json", "gold-contest.json"):
+        prefer = "first" if "eval" in file else "last"
         for name, command in {
             "convert": "dataset convert {file} -o ./converted.jsonl",
-            "merge": f"dataset merge {{file}} ./s-eval.jsonl -o ./merged.jsonl --prefer {'first' if 'eval' in file else 'last'}",
+            "merge": f"dataset merge {{file}} ./s-eval.jsonl -o ./merged.jsonl --prefer {prefer}",
             "split": "dataset split {file} -o ./parts.jsonl",
             "to rag": "dataset convert {file} -o ./converted.csv",
         }.items():
