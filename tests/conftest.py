@@ -62,10 +62,11 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """`run_cli("eval", "--dataset", …)` → exit_code, stdout, stderr. code: what the exit code must be."""
+    """`run_cli("eval --dataset a.jsonl -o", path, …)` → exit_code, stdout, stderr. The first one is split
+    into words. code: what the exit code must be."""
 
-    def run(*arguments: object, code: int | None = None) -> Result:
-        words = [str(argument) for argument in arguments]
+    def run(command: object, *arguments: object, code: int | None = None) -> Result:
+        words = [*str(command).split(), *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", ["tiny-graph-rag", *words])
         done = CliRunner().invoke(app, words)
         assert code in (None, done.exit_code), done.output
@@ -98,6 +99,19 @@ def write_gold(path: Path, *questions: dict[str, Any]) -> Path:
         "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions), encoding="utf-8"
     )
     return path
+
+
+def write_set(
+    folder: Path, name: str, entities: Sequence[Any], relations: Sequence[tuple[str, ...]], *questions: Any
+) -> Path:
+    """A graph and its gold set where a command finds them by name; returns the folder."""
+    write_kg(folder / f"data/kg/{name}-KG.json", entities, relations)
+    write_gold(folder / f"data/eval/{name}-eval.jsonl", *questions)
+    return folder
+
+
+def read_json(path: Path | str) -> Any:
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def real(*parts: str) -> Path:
