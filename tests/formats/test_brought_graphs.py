@@ -10,13 +10,12 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from tests.formats.test_json_lists import told
+from tests.formats.test_json_lists import read, told
 from tests.formats.test_worksheets import book
 from tests.tools.sound_files import workbook
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.roles import Columns
-from tiny_graph_rag.graph.model import KnowledgeGraph
 
 KNOWS = [("Ann", "knows", "Ben")]
 PEOPLE = {"n1": {"name": "Ann", "type": "girl"}, "n2": {"name": "Ben", "type": "boy"}}
@@ -24,12 +23,6 @@ EDGE = {"source": "n1", "target": "n2", "relation": "knows"}
 UUIDS = ["0b9dd1b7-0000-4000-8000-000000000001", "0b9dd1b7-0000-4000-8000-000000000002"]
 
 NAMED = dict(zip(UUIDS, ("Ann", "Ben"), strict=True))
-
-
-def read(folder: Path, name: str, content: Any) -> KnowledgeGraph:
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-    (folder / name).write_text(text, encoding="utf-8")
-    return read_graph(folder / name)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +63,7 @@ def read(folder: Path, name: str, content: Any) -> KnowledgeGraph:
                                   "edges": [{"sub": "n1", "pred": "knows", "obj": "n2"}]}]}),
         ("braces.json", {"nodes": PEOPLE, "{1}": [{**EDGE}, {**EDGE, "source": ""}]}),
         ("by number.json", {"0": ["Ann", "knows", "Ben"]}),
+        ("mixed.json", [{"head": "Ann", "relation": "knows", "tail": "Ben"}, ["Cy", "keeps", "hen"]]),
         ("relation first.tsv", "knows\tAnn\tBen\nkeeps\tBen\tAnn\n"),
         ("dated.txt", "Ann\tknows\tBen\t2014-03-06\n"),
         ("dated.tsv", "Ann\tknows\tBen\toccursSince\t2005\n"),
@@ -78,135 +72,104 @@ def read(folder: Path, name: str, content: Any) -> KnowledgeGraph:
     ],
 )  # fmt: skip
 def test_a_shape_is_read_as_it_is_meant(own_folder: Path, name: str, content: Any) -> None:
-    facts = told(read(own_folder, name, content))
+    facts = told(read(own_folder, content, name))
     assert [(source.removesuffix(" Lee"), type, target) for source, type, target in facts][:1] == KNOWS
 
 
 def test_a_list_of_edges_with_weights_and_no_header(own_folder: Path) -> None:
-    graph = read(own_folder, "g.csv", "Ann,Ben,2.5\nBen,Ann,1\nBen,Cy,3\n")
+    graph = read(own_folder, "Ann,Ben,2.5\nBen,Ann,1\nBen,Cy,3\n", "g.csv")
     assert told(graph) == [(a, "RELATED_TO", b) for a, b in (("Ann", "Ben"), ("Ben", "Ann"), ("Ben", "Cy"))]
     assert graph.relations.weights.tolist() == [2.5, 1.0, 3.0]
 
 
-def test_lists_and_objects_in_one_list(own_folder: Path) -> None:
-    mixed = [
-        ["Ann", "knows", "Ben"],
-        {"head": "Ben", "relation": "knows", "tail": "Cy"},
-        ["Cy", "keeps", "hen"],
-    ]
-    assert told(read(own_folder, "g.json", mixed)) == [
-        ("Ann", "knows", "Ben"),
-        ("Ben", "knows", "Cy"),
-        ("Cy", "keeps", "hen"),
-    ]
-
-
 def test_lists_of_other_names_are_named(own_folder: Path) -> None:
     fact = {"head": "Ann", "rel": "knows", "tail": "Ben"}
-    document = {"mine": [fact], "yours": [fact, fact]}
     with pytest.raises(GraphError, match=r"its lists are 'mine', 'yours'.*--columns nodes=KEY,edges=KEY"):
-        read(own_folder, "g.json", document)
-    graph = read_graph(own_folder / "g.json", columns=Columns.of("edges=mine"))
-    assert told(graph) == KNOWS
-    (own_folder / "g.json").write_text(json.dumps({"entities": {"n": {}}, "mine": [fact]}), encoding="utf-8")
-    graph = read_graph(own_folder / "g.json", columns=Columns.of("edges=mine,nodes=none"))
-    assert told(graph) == KNOWS
+        read(own_folder, {"mine": [fact], "yours": [fact, fact]})
+    assert told(read_graph(own_folder / "graph.json", columns=Columns.of("edges=mine"))) == KNOWS
+    (own_folder / "graph.json").write_text(json.dumps({"entities": {"n": {}}, "mine": [fact]}))
+    assert told(read_graph(own_folder / "graph.json", columns=Columns.of("edges=mine,nodes=none"))) == KNOWS
 
 
 def test_the_two_columns_that_no_role_takes_are_the_ends_in_a_table_of_edges(own_folder: Path) -> None:
     (own_folder / "nodes.csv").write_text("id,alias\nAnn,A|Annie; Nan\nBen,\n", encoding="utf-8")
-    graph = read(own_folder, "edges.csv", "girl,boy,relation\nAnn,Ben,knows\n")
+    graph = read(own_folder, "girl,boy,relation\nAnn,Ben,knows\n", "edges.csv")
     assert (told(graph), graph.entities.aliases[0]) == (KNOWS, ["A", "Annie", "Nan"])
 
 
-@pytest.mark.parametrize(
-    ("header", "rows"),
-    [
-        ("person,role,from,to", "Ann,clerk,2001,2002\nBen,smith,1999,2003\n"),
-        ("person,role,valid_from,valid_to", "Ann,clerk,2001,2002\n"),
-    ],
-)
-def test_years_are_no_ends(own_folder: Path, header: str, rows: str) -> None:
+@pytest.mark.parametrize("header", ["person,role,from,to", "person,role,valid_from,valid_to"])
+def test_years_are_no_ends(own_folder: Path, header: str) -> None:
     with pytest.raises(GraphError, match="--columns source=COLUMN"):
-        read(own_folder, "g.csv", f"{header}\n{rows}")
+        read(own_folder, f"{header}\nAnn,clerk,2001,2002\nBen,smith,1999,2003\n", "g.csv")
 
 
 def test_names_in_several_languages_are_a_name_and_its_aliases(own_folder: Path) -> None:
-    nodes = [
-        {"id": "E1", "label_ko": "안", "label_en": "Ann", "label_zh": "安"},
-        {"id": "E2", "label_ko": "벤"},
-    ]
-    graph = read(own_folder, "g.json", {"nodes": nodes, "edges": [{"source": "E1", "target": "E2"}]})
+    first = {"id": "E1", "label_ko": "안", "label_en": "Ann", "label_zh": "安"}
+    nodes = [first, {"id": "E2", "label_ko": "벤"}]
+    graph = read(own_folder, {"nodes": nodes, "edges": [{"source": "E1", "target": "E2"}]})
     assert list(graph.entities.names) == ["Ann", "E2"]
     assert list(graph.entities.aliases) == [["안", "安"], ["벤"]]
+
+
+PEOPLE_BY_NUMBER = list(enumerate(("Ann", "Ben", "Cy")))
 
 
 @pytest.mark.parametrize(
     "nodes",
     [
-        [{"id": f"E{number}", "caption": text} for number, text in enumerate(("Ann", "Ben", "Cy"))],
+        [{"id": f"E{number}", "caption": text} for number, text in PEOPLE_BY_NUMBER],
+        [{"id": f"e{number}", "text": text, "label": "GIRL"} for number, text in PEOPLE_BY_NUMBER],
         [
-            {"id": f"e{number}", "text": text, "label": "GIRL"}
-            for number, text in enumerate(("Ann", "Ben", "Cy"))
-        ],
-        [
-            {"id": "e0", "label": "Ann", "type": "a"},
-            {"id": "e1", "label": "Ben", "type": "a"},
+            *({"id": f"e{number}", "label": text, "type": "a"} for number, text in PEOPLE_BY_NUMBER[:2]),
             {"id": "e2", "title": "T", "name": "N", "type": "b"},
         ],
     ],
 )
 def test_where_ids_say_nothing_a_column_of_short_texts_names(own_folder: Path, nodes: list[Any]) -> None:
     edges = [{"source": nodes[0]["id"], "target": nodes[1]["id"]}]
-    assert list(read(own_folder, "g.json", {"nodes": nodes, "edges": edges}).entities.names)[:2] == [
-        "Ann",
-        "Ben",
-    ]
+    graph = read(own_folder, {"nodes": nodes, "edges": edges})
+    assert list(graph.entities.names)[:2] == ["Ann", "Ben"]
 
 
 def test_ends_that_are_objects_are_entities(own_folder: Path) -> None:
     ann, ben = {"name": "Ann", "kind": "girl"}, {"label": "boy", "properties": {"name": "Ben"}}
-    graph = read(own_folder, "g.json", [{"start_node": ann, "relation": "knows", "end_node": ben}])
-    assert told(graph) == [("Ann", "knows", "Ben")]
-    assert graph.entities.types[0] == "girl"
+    graph = read(own_folder, [{"start_node": ann, "relation": "knows", "end_node": ben}])
+    assert (told(graph), graph.entities.types[0]) == (KNOWS, "girl")
 
 
 def test_a_table_beside_it_that_names_other_things_is_left_out(own_folder: Path) -> None:
     (own_folder / "entities.csv").write_text("category,entity,count\nPER,Xi,3\nPER,Yo,2\n", encoding="utf-8")
-    graph = read(own_folder, "triples.csv", "subject,predicate,object\nAnn,knows,Ben\nBen,keeps,hen\n")
-    assert told(graph) == [("Ann", "knows", "Ben"), ("Ben", "keeps", "hen")]
+    graph = read(own_folder, "subject,predicate,object\nAnn,knows,Ben\n", "triples.csv")
+    assert told(graph) == KNOWS
     assert "tables next to it whose entities are in no relation" in graph.notes.lines()[0]
 
 
 def test_turtle_is_read_under_any_ending_and_owl_is_told_how_to_become_it(own_folder: Path) -> None:
     pytest.importorskip("pyoxigraph")
-    turtle = "@prefix e: <http://e/> .\ne:Ann e:knows e:Ben .\n"
-    assert told(read(own_folder, "g.rdf", turtle)) == [("Ann", "knows", "Ben")]
+    assert told(read(own_folder, "@prefix e: <http://e/> .\ne:Ann e:knows e:Ben .\n", "g.rdf")) == KNOWS
     owl = '<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"></Ontology>\n'
     with pytest.raises(GraphError, match=r"robot convert -i o\.owl -o o\.ttl"):
-        read(own_folder, "o.owl", owl)
+        read(own_folder, owl, "o.owl")
 
 
 def test_what_is_dropped_and_what_is_not_clear_is_told(own_folder: Path) -> None:
-    nodes = [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Ann"}, {"id": 3, "name": "Ben"}]
     document = {
-        "nodes": nodes,
+        "nodes": [{"id": number, "name": name} for number, name in enumerate(("Ann", "Ann", "Ben"))],
         "edges": [{"source": "Ann", "target": "Ben", "type": "knows"}],
         "communities": [{"members": [1, 2]}],
         "hyperedges": [{"id": "h", "nodes": [1, 2, 3]}],
     }
-    graph = read(own_folder, "g.json", document)
-    assert {drop.what: drop.examples for drop in graph.origin.dropped} == {
-        "lists that hold neither entities nor relations": ("communities", "hyperedges"),
-    }
-    assert "relation whose end is a name of several entities" in "".join(graph.notes.lines()).replace(
-        "relations", "relation"
-    )
+    graph = read(own_folder, document)
+    (drop,) = graph.origin.dropped
+    assert drop.what == "lists that hold neither entities nor relations"
+    assert drop.examples == ("communities", "hyperedges")
+    notes = "".join(graph.notes.lines()).replace("relations", "relation")
+    assert "relation whose end is a name of several entities" in notes
 
 
 def test_only_a_column_that_decides_is_said_to_be_read(own_folder: Path) -> None:
     nodes = [{"id": 1, "name": "Ann", "type": "girl", "category": "x"}, {"id": 2, "name": "B", "type": "boy"}]
-    graph = read(own_folder, "g.json", {"nodes": nodes, "edges": [{"source": 1, "target": 2}]})
+    graph = read(own_folder, {"nodes": nodes, "edges": [{"source": 1, "target": 2}]})
     roles = {column: role for table, column, role in graph.origin.columns if table == "entities"}
     assert (roles["type"], roles["category"]) == ("type", "kept as a detail")
 
@@ -220,7 +183,7 @@ ONTOLOGY = """\
 
 
 def test_data_types_and_blank_nodes_are_no_entities(own_folder: Path) -> None:
-    graph = read(own_folder, "g.ttl", ONTOLOGY)
+    graph = read(own_folder, ONTOLOGY, "g.ttl")
     assert sorted(graph.entities.names) == ["Ann", "Ben", "Dover", "Person", "age"]
     assert [(drop.what.split(" (")[0], drop.count) for drop in graph.origin.dropped] == [
         ("data types", 1),
@@ -230,7 +193,7 @@ def test_data_types_and_blank_nodes_are_no_entities(own_folder: Path) -> None:
 
 def test_a_fact_about_a_fact_is_a_detail_of_its_relation(own_folder: Path) -> None:
     star = "@prefix : <http://e/> . :Ann :knows :Ben {| :since 1999 ; :weight 2.5 |} ."
-    graph = read(own_folder, "g.ttl", star)
+    graph = read(own_folder, star, "g.ttl")
     assert (told(graph), graph.relations.weights.tolist()) == (KNOWS, [2.5])
     assert list(graph.relations.details) == ['{"since": "1999"}']
 
@@ -263,11 +226,7 @@ def test_ids_of_two_columns_are_told(own_folder: Path) -> None:
         ("g.cypher", "CREATE (a:Person {name: 'Ann'})", r"cypher-shell -f g\.cypher"),
         ("g.txt", "// a town\nMERGE (a {name: 'Ann'})-[:KNOWS]->(b)", r"cypher-shell -f g\.txt"),
         ("g.html", "<html><script>var network = new vis.DataSet(x)</script>", "networkx.write_graphml"),
-        (
-            "m.csv",
-            ",Ann,Ben,Cy\nAnn,0,1,0\nBen,0,0,1\nCy,0,0,0\n",
-            "a header that names them; the first line is: , Ann, Ben",
-        ),
+        ("m.csv", ",Ann,Ben\nAnn,0,1\nBen,0,0\n", "a header that names them; the first line is: , Ann, Ben"),
         ("g.json", {"colors": ["red", "blue"]}, "wanted .*its lists are 'colors'"),
         ("g.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
         ("kgx.tar", "edges.tsv" + 248 * "\0" + "ustar", "unpack it"),
@@ -275,7 +234,7 @@ def test_ids_of_two_columns_are_told(own_folder: Path) -> None:
 )
 def test_a_refusal_says_the_way_out(own_folder: Path, name: str, text: Any, way: str) -> None:
     with pytest.raises(GraphError, match=way):
-        read(own_folder, name, text)
+        read(own_folder, text, name)
 
 
 GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes class="node">
@@ -287,27 +246,23 @@ SSSOM = "# curie_map:\n#   x: http://x/\nsubject_id\tpredicate_id\tobject_id\nAn
 
 @pytest.mark.parametrize(("name", "text"), [("g.gexf", GEXF), ("g.sssom.tsv", SSSOM)])
 def test_older_gexf_and_comments_above_a_table(own_folder: Path, name: str, text: str) -> None:
-    assert told(read(own_folder, name, text)) == KNOWS
+    assert told(read(own_folder, text, name)) == KNOWS
 
 
 def test_nodes_without_a_name_are_called_alike_in_every_run(own_folder: Path) -> None:
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     text = f'@prefix e: <http://e/> . e:Ann e:has [ {label} "hen" ] .'
-    assert list(read(own_folder, "g.ttl", text).entities.ids) == ["http://e/Ann", "_:b1"]
+    assert list(read(own_folder, text, "g.ttl").entities.ids) == ["http://e/Ann", "_:b1"]
 
 
 def test_a_workbook_with_a_sheet_of_entities_and_one_of_relations(own_folder: Path) -> None:
     nodes = [["id", "name", "type"], ["n1", "Ann", "girl"], ["n2", "Ben", "boy"]]
-    edges = [["source", "relation", "target"], ["n1", "knows", "n2"]]
-    (own_folder / "g.xlsx").write_bytes(workbook({"Nodes": nodes, "Edges": edges}))
+    header = ["source", "relation", "target"]
+    (own_folder / "g.xlsx").write_bytes(workbook({"Nodes": nodes, "Edges": [header, ["n1", "knows", "n2"]]}))
     graph = read_graph(own_folder / "g.xlsx")
-    assert (graph.origin.writer, told(graph), list(graph.entities.types)) == (
-        "worksheets",
-        KNOWS,
-        ["girl", "boy"],
-    )
-    alone = {"Sheet1": [["source", "relation", "target"], list(KNOWS[0])]}
-    (own_folder / "a.xlsx").write_bytes(workbook(alone))
+    assert (graph.origin.writer, told(graph)) == ("worksheets", KNOWS)
+    assert list(graph.entities.types) == ["girl", "boy"]
+    (own_folder / "a.xlsx").write_bytes(workbook({"Sheet1": [header, list(KNOWS[0])]}))
     assert told(read_graph(own_folder / "a.xlsx")) == KNOWS
 
 
@@ -320,6 +275,6 @@ def test_a_cell_far_out_takes_no_more_memory_than_another(own_folder: Path) -> N
 
 
 def test_neighbours_without_a_key_of_their_own_are_entities(own_folder: Path) -> None:
-    graph = read(own_folder, "leaves.json", {"Ann": ["Ben", "Cy"], "Ben": ["Cy"]})
+    graph = read(own_folder, {"Ann": ["Ben", "Cy"], "Ben": ["Cy"]})
     assert list(graph.entities.names) == ["Ann", "Ben", "Cy"]
     assert len(graph.relations) == 3

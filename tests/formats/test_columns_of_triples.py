@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet
 import pytest
 
+from tests.formats.test_json_lists import read, told
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.graph.model import KnowledgeGraph
 
 
-def whole(graph: KnowledgeGraph) -> list[Any]:
-    entities, relations = graph.entities, graph.relations
-    return [
-        *map(list, (entities.ids, entities.names, entities.types, entities.descriptions, entities.details)),
-        *map(list, (relations.ids, relations.types, relations.descriptions, relations.details)),
-        *(relations.sources.tolist(), relations.targets.tolist(), relations.weights.tolist()),
-        *(graph.notes.lines(), graph.origin),
-    ]
-
-
-def test_a_header_in_korean_is_no_triple(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("주어,관계,목적어,주어 유형\n김첨지,직업,인력거꾼,인물\n", encoding="utf-8-sig")
-    graph = read_graph(path)
-    assert list(graph.entities.names) == ["김첨지", "인력거꾼"]
+def test_a_header_in_korean_is_no_triple(own_folder: Path) -> None:
+    graph = read(own_folder, "\ufeff주어,관계,목적어,주어 유형\n김첨지,직업,인력거꾼,인물\n", "a.csv")
+    assert told(graph) == [("김첨지", "직업", "인력거꾼")]
     assert list(graph.entities.types) == ["인물", "OTHER"]
-    assert list(graph.relations.types) == ["직업"]
 
 
 @pytest.mark.parametrize(
@@ -76,15 +62,13 @@ def test_quotes_and_odd_signs_of_a_cell(own_folder: Path, cell: str, name: str) 
 
 def test_a_quote_that_tsv_never_closes_takes_no_line_with_it(own_folder: Path) -> None:
     text = '"Weird Al\tis\thuman\nAnn\tknows\tBen\n"Heroes\tis\tsong\n"Kim ""K"""\tis\thuman\n'
-    (own_folder / "t.tsv").write_text(text, encoding="utf-8")
-    graph = read_graph(own_folder / "t.tsv")
-    assert list(graph.entities.names) == ['"Weird Al', "Ann", '"Heroes', 'Kim "K"', "human", "Ben", "song"]
+    names = list(read(own_folder, text, "t.tsv").entities.names)
+    assert names == ['"Weird Al', "Ann", '"Heroes', 'Kim "K"', "human", "Ben", "song"]
 
 
 def test_a_quote_that_csv_never_closes_is_told_with_the_lines_that_it_took(own_folder: Path) -> None:
     text = 'source,relation,target\nAnn,knows,Ben\n"Weird Al,is,human\nBen,knows,Ann\nBen,is,human\n'
-    (own_folder / "t.csv").write_text(text, encoding="utf-8")
-    graph = read_graph(own_folder / "t.csv")
+    graph = read(own_folder, text, "t.csv")
     assert len(graph.relations) == 1
     assert graph.notes.lines()[0].startswith("3 lines with another number of fields (left out)")
 
@@ -120,17 +104,14 @@ def test_numbered_labels(numbers: range) -> None:
     assert list(Strings.numbered("line ", numbers)) == [f"line {number}" for number in numbers]
 
 
-def test_a_header_without_triples_is_a_graph_without_entities(own_folder: Path) -> None:
-    for name, text in (
-        ("t.tsv", "source\trelation\ttarget\n"),
-        ("t.csv", '"source","relation","target"\n\n'),
-    ):
-        (own_folder / name).write_text(text, encoding="utf-8")
-        with pytest.raises(GraphError, match="the file has no entities"):
-            read_graph(own_folder / name)
-
-
-def test_what_begins_like_parquet_and_is_none_is_told_so(own_folder: Path) -> None:
-    (own_folder / "t.nq").write_bytes(b"PAR1<http://e/A> <http://e/knows> <http://e/B> .\n")
-    with pytest.raises(GraphError, match="can't be read as Parquet"):
-        read_graph(own_folder / "t.nq")
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("t.tsv", "source\trelation\ttarget\n", "the file has no entities"),
+        ("t.csv", '"source","relation","target"\n\n', "the file has no entities"),
+        ("t.nq", "PAR1<http://e/A> <http://e/knows> <http://e/B> .\n", "can't be read as Parquet"),
+    ],
+)
+def test_what_holds_no_triples_is_told_so(own_folder: Path, name: str, text: str, said: str) -> None:
+    with pytest.raises(GraphError, match=said):
+        read(own_folder, text, name)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from tests.conftest import kg, write_gold
 from tiny_graph_rag.errors import DatasetError, InputError, UsageError
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
@@ -17,7 +18,6 @@ from tiny_graph_rag.formats.graphs.roles import Columns
 from tiny_graph_rag.formats.runs import read_run
 
 ROW = {"asked": "Who keeps hens?", "wanted": "Ann; Ben", "nr": "7"}
-NAMED = "id: nr\nquery: asked\nreference_entities: wanted\n"
 
 
 def put(folder: Path, name: str, content: Any) -> Path:
@@ -38,7 +38,7 @@ def test_a_gold_set_whose_columns_are_named(tmp_path: Path, name: str, content: 
     path = put(tmp_path, name, content)
     with pytest.raises((DatasetError, UsageError)):
         read_gold(path)
-    put(tmp_path, "gold-columns.yaml", NAMED)
+    put(tmp_path, "gold-columns.yaml", "id: nr\nquery: asked\nreference_entities: wanted\n")
     (example,) = read_gold(path)
     assert (example.id, example.query, example.reference_entities) == ("7", ROW["asked"], ("Ann", "Ben"))
 
@@ -84,31 +84,26 @@ def test_records_without_a_question_are_told_once_where_to_name_it(tmp_path: Pat
 
 def test_passages_alone_are_scored(run_cli: Callable[..., Result], own_folder: Path) -> None:
     entities = {name: {"name": name, "source_chunks": [f"c{name}"]} for name in ("Ann", "Ben")}
-    relation = {"source_entity_id": "Ann", "target_entity_id": "Ben", "relationship_type": "KNOWS"}
-    (own_folder / "kg.json").write_text(
-        json.dumps({"entities": entities, "relationships": [relation]}), encoding="utf-8"
-    )
-    row = {"query": "Whom does Ann know?", "reference_chunks": ["cBen"]}
-    put(own_folder, "gold.jsonl", json.dumps(row) + "\n")
+    put(own_folder, "kg.json", kg(["Ann", "Ben"], [("Ann", "KNOWS", "Ben")]) | {"entities": entities})
+    put(own_folder, "gold.jsonl", {"query": "Whom does Ann know?", "reference_chunks": ["cBen"]})
     command = ["eval", "--dataset", "./gold.jsonl", "-g", "./kg.json", "--skip-generation"]
     for more in ((), ("--set", "evaluation.source_chunks=passages")):
-        scored = run_cli(*command, *more)
-        assert scored.exit_code == 0, scored.output
-        assert "passages:recall@5 1.000" in scored.output
+        assert "passages:recall@5 1.000" in run_cli(*command, *more, code=0).output
 
 
 def test_a_collection_of_passages_is_a_graph(run_cli: Callable[..., Result], own_folder: Path) -> None:
     texts = {"c1": "Bea lives in Dover since spring.", "c2": "Cy knows Ann.", "c3": "Calais has a harbour."}
-    rows = [json.dumps({"_id": id, "title": "", "text": text}) + "\n" for id, text in texts.items()]
-    put(own_folder, "corpus.jsonl", "".join(rows))
-    gold = [
+    write_gold(
+        own_folder / "corpus.jsonl", *({"_id": id, "title": "", "text": text} for id, text in texts.items())
+    )
+    write_gold(
+        own_folder / "gold.jsonl",
         {"query": "Where does Bea live?", "reference_chunks": ["c1"]},
         {"query": "Who knows Ann?", "reference_texts": [texts["c2"]]},
-    ]
-    put(own_folder, "gold.jsonl", "".join(json.dumps(row) + "\n" for row in gold))
+    )
     graph = ("--dataset", "./gold.jsonl", "-g", "./corpus.jsonl")
     done = run_cli("eval", *graph, "--retriever", "bm25", "--skip-generation", "-o", "./r.json")
     assert "passages:recall@5 1.000" in done.output
-    done = run_cli("recommend", *graph, "--retrievers", "bm25", "-o", "./draft.jsonl")
-    first, second = map(json.loads, (own_folder / "draft.jsonl").read_text().splitlines())
-    assert [row["candidates"][0]["id"] for row in (first, second)] == ["c1", "c2"]
+    run_cli("recommend", *graph, "--retrievers", "bm25", "-o", "./draft.jsonl")
+    drafts = map(json.loads, (own_folder / "draft.jsonl").read_text().splitlines())
+    assert [row["candidates"][0]["id"] for row in drafts] == ["c1", "c2"]

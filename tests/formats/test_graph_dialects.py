@@ -8,17 +8,15 @@ from pathlib import Path
 import networkx
 import pytest
 
+from tests.formats.test_json_lists import read, told
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 
 def triples(graph: KnowledgeGraph) -> list[tuple[str, str, str, float]]:
-    names, found = graph.entities.names, graph.relations
-    return [
-        (names[found.sources[row]], found.types[row], names[found.targets[row]], float(found.weights[row]))
-        for row in range(len(found))
-    ]
+    weights = graph.relations.weights.tolist()
+    return [(*fact, weight) for fact, weight in zip(told(graph), weights, strict=True)]
 
 
 def test_gexf_as_networkx_writes_it(own_folder: Path) -> None:
@@ -86,8 +84,7 @@ def n_triples() -> str:
 
 @pytest.mark.parametrize(("name", "text"), [("island.ttl", TURTLE), ("island.nt", n_triples())])
 def test_rdf_has_labels_as_names_and_literals_are_no_nodes(own_folder: Path, name: str, text: str) -> None:
-    (own_folder / name).write_text(text, encoding="utf-8")
-    graph = read_graph(own_folder / name)
+    graph = read(own_folder, text, name)
     found = graph.entities
     assert graph.origin.writer == "RDF"
     assert list(found.names) == ["Jim Hawkins", "Hispaniola", "Ben Gunn's boat"]
@@ -101,21 +98,17 @@ def test_rdf_has_labels_as_names_and_literals_are_no_nodes(own_folder: Path, nam
     assert [drop.count for drop in graph.origin.dropped] == [1]  # the predicate that the file describes
 
 
-@pytest.mark.parametrize("name", ["cut.ttl", "cut.nt"])
-def test_cut_rdf_is_refused_with_its_line(own_folder: Path, name: str) -> None:
-    text = TURTLE if name.endswith("ttl") else n_triples()
-    (own_folder / name).write_text(text[: len(text) - 30], encoding="utf-8")
+@pytest.mark.parametrize(("name", "text"), [("cut.ttl", TURTLE), ("cut.nt", n_triples())])
+def test_cut_rdf_is_refused_with_its_line(own_folder: Path, name: str, text: str) -> None:
     with pytest.raises(GraphError, match=rf"{name}:\d+:\d+: not "):
-        read_graph(own_folder / name)
+        read(own_folder, text[: len(text) - 30], name)
 
 
 def test_node_link_json_whose_graph_is_no_object_or_whose_id_is_empty(own_folder: Path) -> None:
     nodes = '"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]'
-    (own_folder / "a.json").write_text(f'{{"directed": true, "multigraph": true, "graph": "x", {nodes}}}')
-    assert len(read_graph(own_folder / "a.json")) == 2
-    (own_folder / "b.json").write_text(f"{{{nodes}}}".replace('"id": "b"', '"id": ""'))
+    assert len(read(own_folder, f'{{"directed": true, "multigraph": true, "graph": "x", {nodes}}}')) == 2
     with pytest.raises(GraphError, match=r"nodes\[1\]: wanted 'id' or 'name'"):
-        read_graph(own_folder / "b.json")
+        read(own_folder, f"{{{nodes}}}".replace('"id": "b"', '"id": ""'))
 
 
 class Bomb:
@@ -153,18 +146,14 @@ BOMB = '<!DOCTYPE g [<!ENTITY a "aaaaaaaaaa">' + "".join(
 def test_a_document_type_is_refused_before_anything_is_expanded(
     own_folder: Path, head: str, value: str, root: str
 ) -> None:
-    text = head + GRAPHML.format(value).replace("graphml", root)
-    (own_folder / f"x.{root}").write_text(text, encoding="utf-8")
     with pytest.raises(GraphError, match="document type declaration"):
-        read_graph(own_folder / f"x.{root}")
+        read(own_folder, head + GRAPHML.format(value).replace("graphml", root), f"x.{root}")
 
 
 @pytest.mark.parametrize("encoding", ["UTF-Z", "cp949", "idna"])
 def test_an_encoding_that_xml_readers_lack_is_told(own_folder: Path, encoding: str) -> None:
-    text = f'<?xml version="1.0" encoding="{encoding}"?>' + GRAPHML.format("a")
-    (own_folder / "x.graphml").write_text(text, encoding="utf-8")
     with pytest.raises(GraphError, match="save it as UTF-8"):
-        read_graph(own_folder / "x.graphml")
+        read(own_folder, f'<?xml version="1.0" encoding="{encoding}"?>' + GRAPHML.format("a"), "x.graphml")
 
 
 def test_gml_as_networkx_writes_it(own_folder: Path) -> None:
@@ -176,7 +165,5 @@ def test_gml_as_networkx_writes_it(own_folder: Path) -> None:
     graph = read_graph(own_folder / "yard.gml")
     assert (graph.origin.writer, graph.origin.is_undirected) == ("GML", False)
     assert triples(graph) == [("점순", "owns", "닭", 2.5), ("점순", "feeds", "닭", 1.0)]
-    plain = 'graph\n[\n node\n [\n id 1\n label "A"\n ]\n'
-    (own_folder / "x.gml").write_text(plain, encoding="utf-8")
     with pytest.raises(GraphError, match=r"x\.gml: networkx can't read it as GML: .*Save it as GraphML"):
-        read_graph(own_folder / "x.gml")
+        read(own_folder, 'graph\n[\n node\n [\n id 1\n label "A"\n ]\n', "x.gml")

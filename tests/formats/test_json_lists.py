@@ -26,7 +26,9 @@ def told(graph: KnowledgeGraph) -> list[tuple[str, str, str]]:
 
 
 def read(folder: Path, document: Any, name: str = "graph.json") -> KnowledgeGraph:
-    (folder / name).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    """The graph of a file that holds a document, or a text as it stands."""
+    text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
+    (folder / name).write_text(text, encoding="utf-8")
     return read_graph(folder / name)
 
 
@@ -36,15 +38,9 @@ def read(folder: Path, document: Any, name: str = "graph.json") -> KnowledgeGrap
 def test_lists_of_entities_and_relations(own_folder: Path, entities: str, relations: str, ends: str) -> None:
     if entities == "nodes" and ends == "name":
         pytest.skip("in node-link JSON ends are ids")
-    edge = {
-        "source": GIRL[ends],
-        "target": HEN[ends],
-        "type": "기른다",
-        "description": "d",
-        "weight": 2,
-        "x": 1,
-    }
-    graph = read(own_folder, {entities: [GIRL, HEN], relations: [edge]})
+    edge = {"source": GIRL[ends], "target": HEN[ends], "type": "기른다"}
+    more = {"description": "d", "weight": 2, "x": 1}
+    graph = read(own_folder, {entities: [GIRL, HEN], relations: [edge | more]})
     assert told(graph) == [("점순", "기른다", "닭")]
     assert list(graph.entities.types) == ["PERSON", "ANIMAL"]
     assert list(graph.relations.descriptions) == ["d"]
@@ -61,10 +57,7 @@ def test_an_end_that_the_list_of_entities_lacks_is_counted(own_folder: Path) -> 
 @pytest.mark.parametrize(
     ("document", "wanted"),
     [
-        (
-            [["Ann", "knows"], ["Ann"]],
-            "relations[0]: wanted a source and a target, got a list ['Ann', 'knows']",
-        ),
+        ([["Ann", "knows"], ["Ann"]], "relations[0]: wanted a source and a target, got a list ['Ann', "),
         ({"entities": [5], "relations": []}, "entities[0]: wanted a name or an object, got"),
         ({"entities": [{"age": 5}], "relations": []}, "wanted 'id' or 'name', got the keys 'age'"),
         ({"entities": ["Ann"], "facts": []}, "its lists are 'entities', 'facts'"),
@@ -76,13 +69,12 @@ def test_what_is_wrong_is_told_with_its_place(own_folder: Path, document: Any, w
     assert wanted in str(refused.value)
 
 
-def test_networkx_in_its_other_forms(own_folder: Path) -> None:
+@pytest.mark.parametrize("form", [networkx.cytoscape_data, networkx.adjacency_data])
+def test_networkx_in_its_other_forms(own_folder: Path, form: Any) -> None:
     own = networkx.DiGraph()
     own.add_node("점순", entity_type="PERSON")
     own.add_edge("점순", "닭", relation="기른다", weight=2.0)
-    graph = read(own_folder, networkx.cytoscape_data(own))
-    assert (told(graph), graph.relations.weights.tolist()) == ([("점순", "기른다", "닭")], [2.0])
-    graph = read(own_folder, networkx.adjacency_data(own))
+    graph = read(own_folder, form(own))
     assert (told(graph), graph.relations.weights.tolist()) == ([("점순", "기른다", "닭")], [2.0])
 
 
@@ -96,8 +88,7 @@ RELATIONSHIP = {"id": "0", "type": "relationship", "label": "KEEPS", "start": {"
 @pytest.mark.parametrize("document", [[*NODES, RELATIONSHIP], {"nodes": NODES, "rels": [RELATIONSHIP]}])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_apoc_as_one_document(own_folder: Path, document: Any, indent: int | None) -> None:
-    (own_folder / "all.json").write_text(json.dumps(document, indent=indent), encoding="utf-8")
-    graph = read_graph(own_folder / "all.json")
+    graph = read(own_folder, json.dumps(document, indent=indent))
     assert (graph.origin.writer, told(graph)) == ("Neo4j (APOC)", [("점순", "KEEPS", "닭")])
 
 
@@ -131,32 +122,29 @@ QUADS = f"""\
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "document"),
     [
         ("x.rdf", RDF_XML),
         ("x.owl", RDF_XML),
-        ("x.jsonld", json.dumps(JSON_LD, ensure_ascii=False)),
+        ("x.jsonld", JSON_LD),
         ("x.json", json.dumps(JSON_LD)),
         ("x.trig", TRIG),
         ("x.nq", QUADS),
     ],
 )
-def test_rdf_in_its_other_forms(own_folder: Path, name: str, text: str) -> None:
+def test_rdf_in_its_other_forms(own_folder: Path, name: str, document: Any) -> None:
     pytest.importorskip("pyoxigraph")
-    (own_folder / name).write_text(text, encoding="utf-8")
-    graph = read_graph(own_folder / name)
+    graph = read(own_folder, document, name)
     assert (graph.origin.writer, told(graph)) == ("RDF", [("점순", "keeps", "닭")])
 
 
 def test_rdf_in_xml_with_a_document_type_is_refused(own_folder: Path) -> None:
     pytest.importorskip("pyoxigraph")
     bomb = '<!DOCTYPE rdf:RDF [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
-    (own_folder / "x.owl").write_text(RDF_XML.replace("?>\n", f"?>\n{bomb}\n", 1), encoding="utf-8")
     with pytest.raises(GraphError, match="document type declaration"):
-        read_graph(own_folder / "x.owl")
+        read(own_folder, RDF_XML.replace("?>\n", f"?>\n{bomb}\n", 1), "x.owl")
 
 
 def test_a_key_without_a_name_is_no_list_of_entities(own_folder: Path) -> None:
     document = {"": [{"data": {"id": "a"}}], "edges": [{"data": {"source": "a", "target": "b"}}]}
-    (own_folder / "x.json").write_text(json.dumps({"elements": document}), encoding="utf-8")
-    assert len(read_graph(own_folder / "x.json").entities) == 2
+    assert len(read(own_folder, {"elements": document}).entities) == 2

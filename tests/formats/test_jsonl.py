@@ -35,13 +35,9 @@ BROKEN: list[tuple[str | dict[str, object], str]] = [  # a line or its record, a
     ("[]", "the gold set is empty; wanted at least one question"),
     ("\n\n", "the gold set is empty"),
     ({"query": "Who?"}, "1 question without 'reference_entities'"),
-    (
-        q(reference_entities="점순"),
-        "'reference_entities' must be a list of strings, got the string '점순'. Write [\"점순\"]",
-    ),
+    (q(reference_entities="점순"), "must be a list of strings, got the string '점순'. Write [\"점순\"]"),
     (q(query=5), "'query' must be a question in words, got the number 5"),
     (q(query=" "), "'query' must be a question in words"),
-    (q(query=[]), "'query' must be a question in words, got a list"),
     (q(query=[], gold_answer="Mill"), "'query' must be a question in words, got a list"),
     (q(reference_entities=[1]), "got a list with other things in it"),
     (q(reference_entities=[""]), "holds an empty string"),
@@ -94,9 +90,8 @@ def test_bytes_of_no_encoding_are_refused_with_their_line(tmp_path: Path) -> Non
 
 
 def test_selection_keeps_file_order_and_is_recorded(tmp_path: Path) -> None:
-    examples = read_eval_set(
-        write_gold(tmp_path / "a.jsonl", q(id="1", tags=["a"]), q(id="2"), q(id="3", tags=["a", "b"]))
-    )
+    rows = q(id="1", tags=["a"]), q(id="2"), q(id="3", tags=["a", "b"])
+    examples = read_eval_set(write_gold(tmp_path / "a.jsonl", *rows))
     chosen = examples.select(Selection(tags=("a",)))
     assert [item.id for item in chosen] == ["1", "3"]
     assert [question.id for question in examples.select(Selection(limit=2))] == ["1", "2"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -52,13 +51,11 @@ def test_only_name_and_endpoints_are_needed_and_unknown_keys_are_kept(tmp_path: 
 
 
 def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
-    relations: list[dict[str, Any]] = [
-        {"source_entity_id": "a", "target_entity_id": "b", "weight": float("nan")},
-        {"source_entity_id": "a", "target_entity_id": "b", "weight": -2},
-        {"source_entity_id": "a", "target_entity_id": "ghost"},
-        {"source_entity_id": "b", "target_entity_id": "b"},
-    ]
-    document = {"entities": {"a": {"name": "X"}, "b": {"name": "X"}}, "relationships": relations}
+    document = kg(["a", "b"], [("a", "R", "b"), ("a", "R", "b"), ("a", "R", "ghost"), ("b", "R", "b")])
+    for record in document["entities"].values():
+        record["name"] = "X"
+    for row, weight in enumerate((float("nan"), -2)):
+        document["relationships"][row]["weight"] = weight
     graph = read_graph(write(tmp_path / "a-KG.json", document))
     counted = {kind.split(" (")[0]: count for kind, count, _ in graph.notes.found}
     assert counted == {
@@ -68,7 +65,6 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
         "self-loops": 1,
         "duplicate relations": 1,
     }
-    assert len(graph.relations) == 3
     assert graph.relations.weights.tolist() == [1.0, 1.0, 1.0]
     assert graph.adjacency.indptr.tolist() == [0, 2, 4]  # the self-loop has no slot
 
@@ -80,20 +76,11 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
         ('{"entities": {},\n "relationships" []}', ":2:18: not JSON"),
         ("[1]", 'wanted {"entities"'),
         ("1e99", 'wanted {"entities"'),
-        (
-            '{"points": [], "curves": []}',
-            "its lists are 'points', 'curves'",
-        ),
-        (
-            '{"entities": [], "relationships": []}',
-            "read as JSON lists, the file has no entities",
-        ),
+        ('{"points": [], "curves": []}', "its lists are 'points', 'curves'"),
+        ('{"entities": [], "relationships": []}', "read as JSON lists, the file has no entities"),
         ('{"entities": {}, "relationships": []}', "no entities"),
         ('{"entities": {"a": {}}, "relationships": []}', "entities['a']: 'name' is missing"),
-        (
-            '{"entities": {"a": {"name": 3}}, "relationships": []}',
-            "'name' must be a string, got the number 3",
-        ),
+        ('{"entities": {"a": {"name": 3}}, "relationships": []}', "'name' must be a string, got the number"),
         ('{"entities": {"a": {"name": " "}}, "relationships": []}', "'name' must not be empty"),
         (
             '{"entities": {"a": {"name": "A", "aliases": "B"}}, "relationships": []}',
@@ -104,7 +91,6 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
             "relationships[0]: 'target_entity_id' is missing",
         ),
         ("", "the file is empty"),
-        ("{", "not JSON"),
         (
             '{"entities": {"a": {"name": "A", "n": %s}}, "relationships": []}' % ("9" * 5000),
             "too many digits",
@@ -124,9 +110,8 @@ def test_all_errors_of_a_file_are_listed_the_first_twenty_in_full(tmp_path: Path
     document = {"entities": {f"e{n}": {} for n in range(25)}, "relationships": []}
     with pytest.raises(GraphError) as caught:
         read_graph(write(tmp_path / "a-KG.json", document))
-    lines = str(caught.value).splitlines()
-    assert len(lines) == 21
-    assert lines[-1] == "… and more problems: 5"
+    *shown, last = str(caught.value).splitlines()
+    assert (len(shown), last) == (20, "… and more problems: 5")
 
 
 def test_cp949_is_named(tmp_path: Path) -> None:

@@ -26,253 +26,138 @@ PARAGRAPHS = [
     {"title": "Bees", "paragraph_text": PASSAGE, "is_supporting": True},
     {"title": "Cats", "paragraph_text": "Nobody keeps cats.", "is_supporting": False},
 ]
-# shape → (document, what must be read of its first question)
-JSON_SHAPES: dict[str, tuple[Any, dict[str, Any]]] = {
+KEEPS = ["Anna", "keeps", "bees"]
+ASKED = {"question": QUESTION, "answer": ANSWER}
+TRUTH = {"ground_truth": (ANSWER,)}
+TEXT = {"reference_texts": (PASSAGE,)}
+TURNS = [("user", "Bees?"), ("assistant", "Yes."), ("user", QUESTION)]
+CONTAINS = [{"type": "contains", "value": ANSWER}]
+BY_ID = {"queries": {"u1": QUESTION}, "corpus": {"c1": PASSAGE, "c2": "x"}, "relevant_docs": {"u1": ["c1"]}}
+FACTS = {"supporting_facts": [["Bees", 0]], "context": [["Bees", [PASSAGE]], ["Cats", ["Nobody."]]]}
+# A record, and what must be read of it.
+RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ragas new": (
-        [
-            {
-                "user_input": QUESTION,
-                "reference_contexts": [PASSAGE],
-                "reference": ANSWER,
-                "synthesizer_name": "one_hop",
-            }
-        ],
-        {"reference_texts": (PASSAGE,), "ground_truth": (ANSWER,), "tags": ("synthesizer_name:one_hop",)},
+        {"user_input": QUESTION, "reference_contexts": [PASSAGE], "reference": ANSWER,
+         "synthesizer_name": "one_hop"},
+        TEXT | TRUTH | {"tags": ("synthesizer_name:one_hop",)},
     ),
     "ragas old testset": (
-        [{"question": QUESTION, "contexts": [PASSAGE], "ground_truth": ANSWER, "evolution_type": "simple"}],
-        {"reference_texts": (PASSAGE,), "ground_truth": (ANSWER,), "tags": ("evolution_type:simple",)},
+        {"question": QUESTION, "contexts": [PASSAGE], "ground_truth": ANSWER, "evolution_type": "simple"},
+        TEXT | TRUTH | {"tags": ("evolution_type:simple",)},
     ),
     "ragas evaluated: contexts are what was retrieved": (
-        [{"question": QUESTION, "answer": "Ben.", "contexts": ["x"], "ground_truths": [ANSWER]}],
-        {"reference_texts": (), "ground_truth": (ANSWER,)},
+        {"question": QUESTION, "answer": "Ben.", "contexts": ["x"], "ground_truths": [ANSWER]},
+        TRUTH | {"reference_texts": ()},
     ),
     "deepeval": (
-        [{"input": QUESTION, "expected_output": ANSWER, "context": [PASSAGE], "retrieval_context": ["x"]}],
-        {"reference_texts": (PASSAGE,), "ground_truth": (ANSWER,), "context": ()},
-    ),
-    "columns": (
-        {"questions": [QUESTION, "Who else?"], "ground_truths": [ANSWER, "Ben."]},
-        {"ground_truth": (ANSWER,)},
-    ),
-    "columns as pandas writes them": (
-        {"question": {"0": QUESTION, "1": "Who else?"}, "answer": {"0": ANSWER, "1": "Ben."}},
-        {"ground_truth": (ANSWER,)},
-    ),
-    "an object around the list": (
-        {
-            "schema_version": "1.0",
-            "qa_pairs": [{"id": "E01", "question": QUESTION, "expected_answer": ANSWER}],
-        },
-        {"id": "E01", "ground_truth": (ANSWER,)},
-    ),
-    "questions by id": (
-        {"q7": {"question": QUESTION, "answer": ANSWER}, "q8": {"question": "Who else?", "answer": "Ben."}},
-        {"id": "q7", "ground_truth": (ANSWER,)},
-    ),
-    "LlamaIndex LabelledRag": (
-        {
-            "examples": [
-                {
-                    "query": QUESTION,
-                    "query_by": {"type": "ai"},
-                    "reference_answer": ANSWER,
-                    "reference_contexts": [PASSAGE],
-                }
-            ]
-        },
-        {"reference_texts": (PASSAGE,), "ground_truth": (ANSWER,)},
-    ),
-    "LlamaIndex EmbeddingQA": (
-        {"queries": {"u1": QUESTION}, "corpus": {"c1": PASSAGE, "c2": "x"}, "relevant_docs": {"u1": ["c1"]}},
-        {"id": "u1", "reference_chunks": ("c1",), "reference_texts": (PASSAGE,)},
+        {"input": QUESTION, "expected_output": ANSWER, "context": [PASSAGE], "retrieval_context": ["x"]},
+        TEXT | TRUTH | {"context": ()},
     ),
     "HotpotQA": (
-        [
-            {
-                "_id": "5a",
-                "question": QUESTION,
-                "answer": "Anna",
-                "type": "bridge",
-                "level": "hard",
-                "supporting_facts": [["Bees", 0]],
-                "context": [["Bees", [PASSAGE]], ["Cats", ["Nobody."]]],
-            }
-        ],
-        {
-            "id": "5a",
-            "reference_texts": (PASSAGE,),
-            "reference_chunks": ("Bees",),
-            "context": (),
-            "tags": ("type:bridge", "level:hard"),
-        },
+        {**ASKED, **FACTS, "_id": "5a", "type": "bridge", "level": "hard"},
+        TEXT
+        | {"id": "5a", "reference_chunks": ("Bees",), "context": (), "tags": ("type:bridge", "level:hard")},
     ),
-    "MuSiQue": (
-        [
-            {
-                "id": "2hop__1",
-                "question": QUESTION,
-                "answer": "Anna",
-                "paragraphs": PARAGRAPHS,
-                "answerable": True,
-            }
-        ],
-        {"reference_texts": (PASSAGE,), "ground_truth": ("Anna",)},
-    ),
+    "MuSiQue": ({**ASKED, "paragraphs": PARAGRAPHS, "answerable": True}, TEXT | TRUTH),
     "2WikiMultihopQA: evidences are triples": (
-        [{"question": QUESTION, "answer": "Anna", "evidences": [["Anna", "keeps", "bees"]]}],
-        {"reference_relations": (["Anna", "keeps", "bees"],), "reference_texts": ()},
+        {**ASKED, "evidences": [KEEPS]},
+        {"reference_relations": (KEEPS,), "reference_texts": ()},
     ),
     "GraphRAG-Bench": (
-        [
-            {
-                "id": "M-1",
-                "source": "Medical",
-                "question": QUESTION,
-                "answer": ANSWER,
-                "evidence": PASSAGE,
-                "question_type": "Fact Retrieval",
-            }
-        ],
-        {"id": "M-1", "reference_texts": (PASSAGE,), "tags": ("question_type:Fact Retrieval",)},
+        {**ASKED, "source": "Medical", "evidence": PASSAGE, "question_type": "Fact Retrieval"},
+        TEXT | {"tags": ("question_type:Fact Retrieval",)},
     ),
     "CWQ": (
-        [
-            {
-                "ID": "WebQTest-8",
-                "question": QUESTION,
-                "topic_entity": {"m.03": "Lou Seal"},
-                "answer": "Anna",
-                "compositionality_type": "composition",
-            }
-        ],
-        {"id": "WebQTest-8", "seed_entities": ("Lou Seal",), "ground_truth": ("Anna",)},
+        {**ASKED, "ID": "WebQTest-8", "topic_entity": {"m.03": "Lou Seal"}},
+        TRUTH | {"id": "WebQTest-8", "seed_entities": ("Lou Seal",)},
     ),
     "a golden set of a course": (
-        [
-            {
-                "id": "t1",
-                "question": QUESTION,
-                "expected_answer": ANSWER,
-                "relevant_passage_ids": ["1-1", 7],
-                "metadata": {"difficulty": "hard", "section": "1"},
-            }
-        ],
+        {**ASKED, "relevant_passage_ids": ["1-1", 7], "metadata": {"difficulty": "hard", "section": "1"}},
         {"reference_chunks": ("1-1", "7"), "tags": ("difficulty:hard",)},
     ),
     "Korean keys": (
-        [{"번호": 3, "질문": "누가 벌을 칩니까?", "정답": "안나가 벌을 칩니다.", "질문 유형": "사실"}],
-        {
-            "id": "3",
-            "query": "누가 벌을 칩니까?",
-            "ground_truth": ("안나가 벌을 칩니다.",),
-            "tags": ("질문_유형:사실",),
-        },
+        {"번호": 3, "질문": QUESTION, "정답": "안나가 벌을 칩니다.", "질문 유형": "사실"},
+        {"id": "3", "ground_truth": ("안나가 벌을 칩니다.",), "tags": ("질문_유형:사실",)},
     ),
+    "Chinese keys": ({"问题": QUESTION, "答案": ANSWER}, TRUTH),
     "a chat": (
-        [
-            {
-                "eval_id": 78,
-                "msg": [{"role": "user", "content": "Bees?"}, {"role": "user", "content": QUESTION}],
-            }
-        ],
-        {"id": "78", "query": QUESTION, "context": ("Bees?",)},
+        {"eval_id": 78, "msg": [{"role": role, "content": text} for role, text in TURNS]},
+        {"id": "78", "context": ("Bees?", "Yes.")},
     ),
-    "questions alone": ([QUESTION, "Who else?"], {"query": QUESTION}),
     "entities and relationships beside the answer": (
-        [{"question": QUESTION, "answer": ANSWER, "relationships": [["Anna", "keeps", "bees"]]}],
-        {"ground_truth": (ANSWER,), "reference_relations": (["Anna", "keeps", "bees"],)},
+        {**ASKED, "relationships": [KEEPS]},
+        TRUTH | {"reference_relations": (KEEPS,)},
     ),
     "a reference context in the singular": (
-        [{"question": QUESTION, "reference_context": PASSAGE, "keywords": ["bees", "house"]}],
-        {"reference_texts": (PASSAGE,), "ground_truth": ("bees", "house")},
-    ),
-    "lists in groups": (
-        {"groups": [{"name": "a", "pairs": {"easy": [{"question": QUESTION, "answer": ANSWER}]}}]},
-        {"ground_truth": (ANSWER,)},
-    ),
-    "lists in a list": ([[{"question": QUESTION, "answer": ANSWER}]], {"ground_truth": (ANSWER,)}),
-    "promptfoo's test cases": (
-        {
-            "prompts": ["{{question}}"],
-            "tests": [{"vars": {"question": QUESTION}, "assert": [{"type": "contains", "value": "Anna"}]}],
-        },
-        {"ground_truth": ("Anna",), "query": QUESTION},
+        {"question": QUESTION, "reference_context": PASSAGE, "keywords": ["bees", "house"]},
+        TEXT | {"ground_truth": ("bees", "house")},
     ),
     "keys that speak of what they hold": (
-        [
-            {
-                "q": QUESTION,
-                "resposta_esperada": ANSWER,
-                "expected_source_files": ["bees.md", "Our House.pdf"],
-                "nao_deve_conter": ["wasps"],
-                "expected_refusal": False,
-            }
-        ],
-        {
-            "ground_truth": (ANSWER,),
-            "reference_chunks": ("bees.md", "Our House.pdf"),
-            "unknown": {"nao_deve_conter": ["wasps"], "expected_refusal": False},
-        },
+        {"q": QUESTION, "resposta_esperada": ANSWER, "expected_source_files": ["bees.md", "Our House.pdf"],
+         "nao_deve_conter": ["wasps"], "expected_refusal": False},
+        TRUTH | {"reference_chunks": ("bees.md", "Our House.pdf"),
+                 "unknown": {"nao_deve_conter": ["wasps"], "expected_refusal": False}},
     ),
     "passages given as texts, and the document that a question comes from": (
-        [{"claim_id": 1, "question": QUESTION, "gold_chunks": [f"{PASSAGE} {PASSAGE}"], "source": "bees.md"}],
+        {"claim_id": 1, "question": QUESTION, "gold_chunks": [f"{PASSAGE} {PASSAGE}"], "source": "bees.md"},
         {"reference_chunks": (f"{PASSAGE} {PASSAGE}",)},
     ),
     "the document that a question comes from": (
-        [{"question": QUESTION, "answer": ANSWER, "source": "docs/bees.md"}],
+        {**ASKED, "source": "docs/bees.md"},
         {"reference_chunks": ("docs/bees.md",)},
     ),
     "LangSmith's examples": (
-        [{"id": "e1", "inputs": {"question": QUESTION}, "outputs": {"answer": ANSWER}}],
-        {"id": "e1", "ground_truth": (ANSWER,)},
+        {"id": "e1", "inputs": {"question": QUESTION}, "outputs": {"answer": ANSWER}},
+        TRUTH | {"id": "e1"},
     ),
-    "chunk ids that are still to be filled in": (
-        [{"question": text, "relevant_chunk_ids": [], "answer": ANSWER} for text in (QUESTION, "Who else?")],
-        {"ground_truth": (ANSWER,)},
+}  # fmt: skip
+# A document, how many questions it holds, and what must be read of the first.
+DOCUMENTS: dict[str, tuple[Any, int, dict[str, Any]]] = {
+    "columns": ({"questions": [QUESTION, "Who else?"], "ground_truths": [ANSWER, "Ben."]}, 2, TRUTH),
+    "columns as pandas writes them": (
+        {"question": {"0": QUESTION, "1": "Who else?"}, "answer": {"0": ANSWER, "1": "Ben."}}, 2, TRUTH,
     ),
-    "Chinese keys": ([{"问题": QUESTION, "答案": ANSWER}], {"ground_truth": (ANSWER,)}),
-}
+    "an object around the list": ({"schema_version": "1.0", "qa_pairs": [ASKED]}, 1, TRUTH),
+    "questions by id": ({"q7": ASKED, "q8": {**ASKED, "question": "Who else?"}}, 2, TRUTH | {"id": "q7"}),
+    "LlamaIndex LabelledRag": (
+        {"examples": [{"query": QUESTION, "query_by": {"type": "ai"}, "reference_answer": ANSWER}]}, 1, TRUTH,
+    ),
+    "LlamaIndex EmbeddingQA": (BY_ID, 1, TEXT | {"id": "u1", "reference_chunks": ("c1",)}),
+    "questions alone": ([QUESTION, "Who else?"], 2, {}),
+    "lists in groups": ({"groups": [{"name": "a", "pairs": {"easy": [ASKED]}}]}, 1, TRUTH),
+    "lists in a list": ([[ASKED]], 1, TRUTH),
+    "promptfoo's test cases": (
+        {"prompts": ["{{question}}"], "tests": [{"vars": {"question": QUESTION}, "assert": CONTAINS}]},
+        1, TRUTH,
+    ),
+    "chunk ids that are still to be filled in": ([{**ASKED, "relevant_chunk_ids": []}] * 2, 2, TRUTH),
+    **{name: ([record], 1, wanted) for name, (record, wanted) in RECORDS.items()},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", JSON_SHAPES)
-def test_a_shape_is_read_as_it_lies(tmp_path: Path, shape: str) -> None:
-    document, wanted = JSON_SHAPES[shape]
+@pytest.mark.parametrize("shape", DOCUMENTS)
+def test_a_shape_is_read_as_it_lies_and_what_is_written_reads_back(tmp_path: Path, shape: str) -> None:
+    document, questions, wanted = DOCUMENTS[shape]
     path = tmp_path / "golden.json"
     path.write_text(json.dumps(document, ensure_ascii=False, indent=2), encoding="utf-8")
     gold = read_gold(path)
-    rows = max(
-        (
-            len(value)
-            for value in (document.values() if isinstance(document, dict) else [document])
-            if isinstance(value, list)
-        ),
-        default=len(gold),
-    )
-    assert len(gold) == rows
-    assert gold[0].query == wanted.get("query", QUESTION)
-    for field, value in wanted.items():
-        assert getattr(gold[0], field) == value, field
+    assert len(gold) == questions
+    first = gold[0]
+    assert first.query == QUESTION
+    assert {field: getattr(first, field) for field in wanted} == wanted
     assert not any(example.judged for example in gold)
+    for form in ("json", "jsonl"):
+        own = tmp_path / f"own.{form}"
+        own.write_bytes(b"".join(written(gold.examples, own, form)))
+        again = read_gold(own)
+        assert [row_of(example) for example in again] == [row_of(example) for example in gold]
+        assert b"".join(written(again.examples, own, form)) == own.read_bytes()
 
 
-@pytest.mark.parametrize("shape", JSON_SHAPES)
-@pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_what_is_written_reads_back_and_is_then_written_the_same(
-    tmp_path: Path, shape: str, form: str
-) -> None:
-    document, _ = JSON_SHAPES[shape]
-    path, own = tmp_path / "golden.json", tmp_path / f"own.{form}"
-    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-    gold = read_gold(path)
-    own.write_bytes(b"".join(written(gold.examples, own, form)))
-    again = read_gold(own)
-    assert [row_of(example) for example in again] == [row_of(example) for example in gold]
-    assert b"".join(written(again.examples, own, form)) == own.read_bytes()
-
-
-KOREAN = {"id": "line-2", "reference_entities": ("점순", "나"), "tags": ("다중홉",)}
+GOLD = {"reference_entities": ("점순", "나"), "tags": ("다중홉",)}
 CHUNKS = {"id": "q7", "query": QUESTION, "reference_entities": ("c1", "2")}
+TOLD = {"query": QUESTION, "ground_truth": ("Anna",)}
+EQUALS = "\n  assert: [{type: equals, value: Anna}]\n"
 FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and what its first question holds
     (
         "nodes.json",
@@ -281,42 +166,25 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
     ),
     *(
         (f"{id}.json", json.dumps([{id: "q7", asked: QUESTION, "relevant_chunk_ids": ["c1", 2]}]), CHUNKS)
-        for id, asked in (("query_id", "query"), ("id", "question"), ("qid", "问题"), ("번호", "질문"))
+        for id, asked in (("query_id", "query"), ("qid", "问题"), ("번호", "질문"))
     ),
-    (
-        "test.tsv",
-        "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td3\t1\n",
-        {"grades": {"d1": 2, "d2": 0}},
-    ),
+    ("test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n", {"grades": {"d1": 2, "d2": 0}}),
     ("b", "query_id,doc_id,score\nQ1,d1,1\n", {"grades": {"d1": 1}}),
     ("a", "question,references,tags\nWho?,Bob; Cid,x\n", {"grades": {"Bob": 1, "Cid": 1}, "tags": ("x",)}),
     (
         "excel.csv",
         "질문,정답,유형\n누가 싸웠어?,점순; 나,다중홉\n".encode("cp949"),
-        {"reference_entities": ("점순", "나"), "tags": ("유형:다중홉",)},
+        GOLD | {"tags": ("유형:다중홉",)},
     ),
-    ("comma.csv", "질문,정답,태그\n누가 싸웠어?,점순|나,다중홉\n", KOREAN),
-    ("semicolon.csv", "질문;정답;태그\n누가 싸웠어?;점순|나;다중홉\n", KOREAN),
-    ("tab.csv", "질문\t정답\t태그\n누가 싸웠어?\t점순; 나\t다중홉\n", KOREAN),
-    ("break.csv", '질문,정답,태그\n누가 싸웠어?,"점순\n나",다중홉\n', KOREAN),
-    ("list.csv", '질문,정답,태그\n누가 싸웠어?,"[""점순"", ""나""]",다중홉\n', KOREAN),
+    ("semicolon.csv", "질문;정답;태그\n누가 싸웠어?;점순|나;다중홉\n", GOLD | {"id": "line-2"}),
+    ("tab.csv", "질문\t정답\t태그\n누가 싸웠어?\t점순; 나\t다중홉\n", GOLD),
+    ("break.csv", '질문,정답,태그\n누가 싸웠어?,"점순\n나",다중홉\n', GOLD),
+    ("list.csv", '질문,정답,태그\n누가 싸웠어?,"[""점순"", ""나""]",다중홉\n', GOLD),
     ("answers.csv", "question,answers\nWho?,Bob\n", {"ground_truth": ("Bob",), "judged": False}),
     ("one.csv", "question\nWho, of all, is it; and why?\n", {"query": "Who, of all, is it; and why?"}),
-    (
-        "promptfoo.yaml",
-        f"tests:\n- vars: {{question: {QUESTION}}}\n  assert: [{{type: equals, value: Anna}}]\n",
-        {"query": QUESTION, "ground_truth": ("Anna",)},
-    ),
-    (
-        "file.yaml",
-        f"tests:\n- vars: {{a: file://a.txt, b: {QUESTION}}}\n  assert: [{{type: equals, value: Anna}}]\n",
-        {"query": QUESTION, "ground_truth": ("Anna",)},
-    ),
-    (
-        "golden.yaml",
-        f"- question: {QUESTION}\n  expected: Anna\n- question: Who else?\n  expected: Ben\n",
-        {"query": QUESTION, "ground_truth": ("Anna",)},
-    ),
+    ("promptfoo.yaml", f"tests:\n- vars: {{question: {QUESTION}}}{EQUALS}", TOLD),
+    ("file.yaml", f"tests:\n- vars: {{a: file://a.txt, b: {QUESTION}}}{EQUALS}", TOLD),
+    ("golden.yaml", f"- question: {QUESTION}\n  expected: Anna\n- question: Who?\n  expected: Ben\n", TOLD),
     (
         "bar.json",
         json.dumps([{"input_text": QUESTION, "answer": "Ann | Ben", "relevant": ["c1"]}]),
@@ -338,6 +206,7 @@ def test_a_file_is_read_as_it_lies(
 REFUSED = [  # name, content, and what is said of it
     ("2wiki.json", '{"Nodes": ["person"], "Relations": ["knows"]}', "no questions in this JSON"),
     ("x.json", '{\n "name": "x",\n "items": [1, 2]\n}', "an object with the keys 'name', 'items'"),
+    ("labels.yaml", "1: cat\n2: dog\n", "no questions in this JSON, an object with the keys '1', '2'"),
     ("x.json", "[\n 1,\n 2\n]", "wanted an object"),
     ("x.json", '{"a": {"b": 1}}', "no questions in this JSON"),
     ("a.csv", 'question,references\nWho?,"Ann","Bob"\n', "separate several names with ;"),
@@ -415,25 +284,9 @@ def test_no_value_where_a_name_belongs_is_more_than_a_refusal(tmp_path: Path, od
     """Lists and objects can't be looked up among names."""
     path = tmp_path / "set.json"
     asserted = {"vars": {"question": QUESTION}, "assert": [{"type": odd, "value": "Anna"}]}
-    hotpot = {
-        "question": QUESTION,
-        "answer": ANSWER,
-        "supporting_facts": [[odd, 0]],
-        "context": [[odd, ["Hi."]]],
-    }
-    marked = {
-        "question": QUESTION,
-        "answer": ANSWER,
-        "gold_docs": [odd],
-        "docs": [{"idx": odd, "text": "Hi."}],
-    }
+    hotpot = {**ASKED, "supporting_facts": [[odd, 0]], "context": [[odd, ["Hi."]]]}
+    marked = {**ASKED, "gold_docs": [odd], "docs": [{"idx": odd, "text": "Hi."}]}
     for document in ({"prompts": [odd], "tests": [asserted]}, [hotpot], [marked]):
         path.write_text(json.dumps(document))
         with contextlib.suppress(InputError):
             assert read_gold(path).examples[0].query == QUESTION
-
-
-def test_numbers_as_keys_of_yaml_are_told_as_any_other(tmp_path: Path) -> None:
-    (tmp_path / "labels.yaml").write_text("1: cat\n2: dog\n", encoding="utf-8")
-    with pytest.raises(InputError, match="no questions in this JSON, an object with the keys '1', '2'"):
-        read_gold(tmp_path / "labels.yaml")

@@ -1,6 +1,4 @@
-"""Graphs as people and other programs leave them: two tables in a folder, documents in a list, older
-stores.
-"""
+"""Graphs as people and other programs leave them: two tables, documents in a list, older stores."""
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.formats.test_json_lists import read as read_plainly
 from tests.formats.test_json_lists import told
 from tests.formats.test_keys import FACTS, names_and_types, write
 from tiny_graph_rag import load_graph
@@ -30,37 +29,24 @@ EDGES = [{"source": IDS[a], "relation": b, "target": IDS[c]} for a, b, c in FACT
 @pytest.mark.parametrize("form", ["csv", "tsv", "parquet", "jsonl", "json", "csv.gz"])
 @pytest.mark.parametrize(
     "names",
-    [
-        ("nodes", "edges"),
-        ("entities", "relationships"),
-        ("vertices", "links"),
-        ("kg_nodes", "kg_relations"),
-        ("town-entities", "town-rels"),
-        ("개체", "관계"),
-    ],
+    ["nodes edges", "entities relationships", "vertices links", "kg_nodes town-rels", "개체 관계"],
 )
-def test_two_tables_side_by_side(own_folder: Path, form: str, names: tuple[str, str]) -> None:
-    paths = [
-        write(own_folder, form, records, name) for records, name in zip((NODES, EDGES), names, strict=True)
-    ]
-    for place in (own_folder, *paths):
+def test_two_tables_side_by_side(own_folder: Path, form: str, names: str) -> None:
+    one, other = names.split()
+    for place in (own_folder, write(own_folder, form, NODES, one), write(own_folder, form, EDGES, other)):
         graph = read_graph(place)
         assert told(graph) == FACTS
         assert names_and_types(graph) == [("Ann", "GIRL"), ("Ben", "BOY"), ("hen", "OTHER")]
 
 
-def test_two_tables_that_are_named(own_folder: Path) -> None:
-    first, second = write(own_folder, "csv", NODES, "people"), write(own_folder, "csv", EDGES, "what")
-    assert told(load_graph(f"{first},{second}")) == FACTS
-    assert told(load_graph(f"{second},{first}")) == FACTS
-
-
-def test_entities_alone_and_a_name_with_both_words(own_folder: Path) -> None:
+def test_two_tables_that_are_named_and_a_name_with_both_words(own_folder: Path) -> None:
     nodes = write(own_folder, "csv", NODES, "town_nodes - edges")
     with pytest.raises(GraphError, match=r"first line is: id, name, type.* -g town_nodes"):
         read_graph(nodes)
     write(own_folder, "csv", EDGES, "town_edges - edges")
     assert told(read_graph(nodes)) == FACTS
+    first, second = write(own_folder, "csv", NODES, "people"), write(own_folder, "csv", EDGES, "what")
+    assert told(load_graph(f"{first},{second}")) == told(load_graph(f"{second},{first}")) == FACTS
 
 
 def test_a_folder_of_other_tables_is_not_taken_for_a_graph(own_folder: Path) -> None:
@@ -83,22 +69,12 @@ def test_neo4j_admins_tables_with_id_spaces(own_folder: Path) -> None:
         (own_folder / name).write_text(text, encoding="utf-8")
     for place in (own_folder, own_folder / "films.csv"):
         graph = read_graph(place)
-        assert told(graph) == [
-            ("Moss, Carrie", "ACTED_IN", "The Matrix"),
-            ("Keanu", "ACTED_IN", "The Matrix"),
-        ]
-        assert sorted(names_and_types(graph)) == [
-            ("Keanu", "Person"),
-            ("Moss, Carrie", "Person"),
-            ("The Matrix", "Film"),
-        ]
+        assert told(graph) == [(name, "ACTED_IN", "The Matrix") for name in ("Moss, Carrie", "Keanu")]
+        types = dict(names_and_types(graph))
+        assert types == {"Moss, Carrie": "Person", "Keanu": "Person", "The Matrix": "Film"}
     assert [json.loads(record)["role"] for record in graph.relations.details] == ["Trinity", "Neo"]
-    born = {
-        name: json.loads(more)
-        for name, more in zip(graph.entities.names, graph.entities.details, strict=True)
-        if more
-    }
-    assert born["Keanu"] == {"born": "1964"}
+    details = dict(zip(graph.entities.names, graph.entities.details, strict=True))
+    assert json.loads(details["Keanu"]) == {"born": "1964"}
 
 
 def test_headers_in_files_of_their_own_are_refused(own_folder: Path) -> None:
@@ -111,26 +87,22 @@ def test_headers_in_files_of_their_own_are_refused(own_folder: Path) -> None:
             read_graph(path)
 
 
-def read(folder: Path, document: Any, name: str = "graph.json") -> KnowledgeGraph:
-    (folder / name).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-    plain = read_graph(folder / name)
-    (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
-    packed = read_graph(folder / f"{name}.gz")
-    assert told(packed) == told(plain)
+def read(folder: Path, document: Any) -> KnowledgeGraph:
+    """The graph of a document, which is the same when it is packed."""
+    plain = read_plainly(folder, document)
+    packed = folder / "graph.json.gz"
+    packed.write_bytes(gzip.compress((folder / "graph.json").read_bytes()))
+    assert told(read_graph(packed)) == told(plain)
     return plain
 
 
 ENTITY = [{"id": name, "type": "Person"} for name in ("Ann", "Ben", "hen")]
 LINKS = [{"source": a, "target": c, "type": b} for a, b, c in FACTS]
+PERSON = {"type": "Person"}
 DOCUMENT = {
     "nodes": [{**record, "properties": {}} for record in ENTITY],
     "relationships": [
-        {
-            "source": {"id": a, "type": "Person"},
-            "target": {"id": c, "type": "Person"},
-            "type": b,
-            "properties": {},
-        }
+        {"source": {"id": a, **PERSON}, "target": {"id": c, **PERSON}, "type": b, "properties": {}}
         for a, b, c in FACTS
     ],
     "source": {"page_content": "Ann keeps a hen.", "metadata": {"source": "a.txt"}},
@@ -153,16 +125,14 @@ DOCUMENT = {
         [{"data": record} for record in (*ENTITY, *LINKS)],
         {"nodes": [{"key": record["id"], "attributes": {"type": "Person"}} for record in ENTITY],
          "edges": [{"key": "e", "source": a, "target": c, "attributes": {"type": b}} for a, b, c in FACTS]},
-        {"graph": {"nodes": {record["id"]: {"type": "Person"} for record in ENTITY}, "edges": LINKS}},
-        {"entities": {record["id"]: {"type": "Person"} for record in ENTITY}, "relations": LINKS},
-        {"entities": {record["id"]: {"type": "Person"} for record in ENTITY}, "relationships": LINKS},
+        {"graph": {"nodes": {record["id"]: PERSON for record in ENTITY}, "edges": LINKS}},
+        {"entities": {record["id"]: PERSON for record in ENTITY}, "relations": LINKS},
         {"entities": {"Person": [record["id"] for record in ENTITY]},
          "relations": [list(fact) for fact in FACTS]},
         {"nodes": [record["id"] for record in ENTITY], "edges": [[a, c, b] for a, b, c in FACTS]},
         {"result": {"entities": [{"entity_name": record["id"], "entity_type": "Person"} for record in ENTITY],
                     "relationships": [{"src_id": a, "tgt_id": c, "rel": b} for a, b, c in FACTS]}},
         {"edges": LINKS},
-        {"links": LINKS},
         [list(fact) for fact in FACTS],
         {"entities": ["Ann", "Ben", "hen"], "edges": ["keeps"], "relations": [list(fact) for fact in FACTS]},
         [{"subject": {"value": a}, "property": {"value": b}, "object": {"value": c}} for a, b, c in FACTS],
@@ -180,20 +150,17 @@ def test_documents_of_many_makes(own_folder: Path, document: Any) -> None:
     assert not [line for line in graph.notes.lines() if "more than once" in line]
 
 
-@pytest.mark.parametrize("name", ["memory.json", "memory.jsonl"])
-def test_the_memory_of_an_mcp_server(own_folder: Path, name: str) -> None:
+def test_the_memory_of_an_mcp_server(own_folder: Path) -> None:
     lines = [
         {"type": "entity", "name": "Ann", "entityType": "girl", "observations": ["keeps hens", "is nine"]},
         {"type": "entity", "name": "Ben", "entityType": "boy", "observations": []},
         {"type": "relation", "from": "Ann", "to": "Ben", "relationType": "knows"},
     ]
-    (own_folder / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    graph = read_graph(own_folder / name)
-    assert (told(graph), names_and_types(graph)) == (
-        [("Ann", "knows", "Ben")],
-        [("Ann", "girl"), ("Ben", "boy")],
-    )
-    assert graph.entities.descriptions[0] == "keeps hens\nis nine"
+    for name in ("memory.json", "memory.jsonl"):
+        graph = read_plainly(own_folder, "\n".join(map(json.dumps, lines)), name)
+        assert told(graph) == [("Ann", "knows", "Ben")]
+        assert names_and_types(graph) == [("Ann", "girl"), ("Ben", "boy")]
+        assert graph.entities.descriptions[0] == "keeps hens\nis nine"
 
 
 def test_ragas_documents_are_no_entities(own_folder: Path) -> None:
@@ -209,11 +176,10 @@ def test_ragas_documents_are_no_entities(own_folder: Path) -> None:
 
 
 def test_graphs_of_an_older_llama_index(own_folder: Path) -> None:
-    store = {"graph_dict": {"Ann": [["keeps", "hen"]]}}
-    (own_folder / "graph_store.json").write_text(json.dumps(store), encoding="utf-8")
     (own_folder / "docstore.json").write_text("{}", encoding="utf-8")
-    graph = read_graph(own_folder)
+    graph = read_plainly(own_folder, {"graph_dict": {"Ann": [["keeps", "hen"]]}}, "graph_store.json")
     assert (graph.origin.writer, told(graph)) == ("LlamaIndex", [("Ann", "keeps", "hen")])
+    assert told(read_graph(own_folder)) == told(graph)
 
 
 PAJEK = """\
@@ -232,20 +198,13 @@ PAJEK = """\
 
 
 def test_pajek(own_folder: Path) -> None:
-    (own_folder / "town.net").write_text(PAJEK, encoding="utf-8")
-    graph = read_graph(own_folder / "town.net")
-    assert told(graph) == [
-        ("Ann Lee", "KEEPS", "hen"),
-        ("Ben", "LIKES", "Ann Lee"),
-        ("Ben", "RELATED_TO", "hen"),
-    ]
+    graph = read_plainly(own_folder, PAJEK, "town.net")
+    facts = [("Ann Lee", "KEEPS", "hen"), ("Ben", "LIKES", "Ann Lee"), ("Ben", "RELATED_TO", "hen")]
+    assert told(graph) == facts
     assert graph.relations.weights.tolist() == [2.5, 1.0, 1.0]
     assert "1 undirected relations among directed ones" in "".join(graph.notes.lines())
-    (own_folder / "town.net").write_text(
-        "*vertices 2\r\n1 a\r\n2 b\r\n*edgeslist\r\n1 2\r\n", encoding="utf-8"
-    )
     with pytest.raises(GraphError, match=r"town\.net: \*Arcslist and \*Edgeslist are not read"):
-        read_graph(own_folder / "town.net")
+        read_plainly(own_folder, "*vertices 2\r\n1 a\r\n2 b\r\n*edgeslist\r\n1 2\r\n", "town.net")
 
 
 def test_a_packed_graphml_of_cognee(own_folder: Path) -> None:

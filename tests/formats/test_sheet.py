@@ -47,29 +47,25 @@ def test_a_broken_row_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def test_every_field_that_a_sheet_holds_comes_back(tmp_path: Path) -> None:
-    rows = [
-        {
-            "id": "Q1",
-            "query": "=SUM(1)?",
-            "reference_entities": ["Frankenstein; or, The Modern Prometheus", "나"],
-            "highly_relevant_entities": ["a|b"],
-            "irrelevant_entities": ["x", "y"],
-            "seed_entities": ["점순"],
-            "tags": ["multi-hop", "a b"],
-            "ground_truth": ["one, two; three", "four"],
-            "context": ["Earlier; said.", "Then this."],
-            "group": "g",
-            "reference_relations": [["a", "T", "b"]],
-            "reference_relationships": [{"source": "a", "target": "b", "type": "T"}],
-        },
-        {"id": "Q2", "query": "Nothing?", "reference_entities": []},
-    ]
-    before = eval_set_of(rows)
+    row = {
+        "id": "Q1",
+        "query": "=SUM(1)?",
+        "reference_entities": ["Frankenstein; or, The Modern Prometheus", "나"],
+        "highly_relevant_entities": ["a|b"],
+        "irrelevant_entities": ["x", "y"],
+        "seed_entities": ["점순"],
+        "tags": ["multi-hop", "a b"],
+        "ground_truth": ["one, two; three", "four"],
+        "context": ["Earlier; said.", "Then this."],
+        "group": "g",
+        "reference_relations": [["a", "T", "b"]],
+        "reference_relationships": [{"source": "a", "target": "b", "type": "T"}],
+    }
+    before = eval_set_of([row, {"id": "Q2", "query": "Nothing?", "reference_entities": []}])
     for name in ("s.csv", "s.tsv"):
         (tmp_path / name).write_bytes(b"".join(written(before.examples, tmp_path / name, "sheet")))
-        after = read_gold(tmp_path / name)
-        for wanted, found in zip(before, after, strict=True):
-            for field in (*rows[0], "expected_types"):
+        for wanted, found in zip(before, read_gold(tmp_path / name), strict=True):
+            for field in (*row, "expected_types"):
                 assert getattr(found, field) == getattr(wanted, field), field
     assert "'=SUM(1)?" in (tmp_path / "s.csv").read_text("utf-8-sig")
 
@@ -77,9 +73,8 @@ def test_every_field_that_a_sheet_holds_comes_back(tmp_path: Path) -> None:
 def test_missing_names_of_a_sheet_are_proposed_as_lines(
     own_folder: Path, run_cli: Callable[..., Result]
 ) -> None:
-    write_kg(own_folder / "data/kg/a-KG.json", ["Bertram", "Ann"], [("Ann", "KNOWS", "Bertram")])
-    (own_folder / "data/eval").mkdir(parents=True, exist_ok=True)
-    sheet(own_folder / "data/eval/a.csv", "question,references,tags", "Whom does Ann know?,Bertramm,x")
+    write_kg(own_folder / "a-KG.json", ["Bertram", "Ann"], [("Ann", "KNOWS", "Bertram")])
+    sheet(own_folder / "a.csv", "question,references,tags", "Whom does Ann know?,Bertramm,x")
     told = run_cli("validate", "--dataset", "a.csv", "-g", "a-KG.json", "--fix-suggestions", "fixed.jsonl")
     assert "1 of 1 missing names replaced" in told.stdout
     (fixed,) = read_eval_set(own_folder / "fixed.jsonl")
