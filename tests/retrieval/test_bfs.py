@@ -101,13 +101,8 @@ def test_with_no_evidence_it_is_hop_order_and_seeds_come_first() -> None:
     run = retriever(graph).retrieve([ask("Alien", graph, "Alien")])
     assert run.hops.tolist() == sorted(run.hops.tolist())
     assert list(graph.entities.names)[run.entities[0]] == "Alien"
-
-
-def test_two_seeds_come_before_what_lies_between() -> None:
-    assert set(named(graph_of(FILMS), "Alien와 Dark Star의 관계", "Alien", "Dark Star")[:2]) == {
-        "Alien",
-        "Dark Star",
-    }
+    two = ("Alien", "Dark Star")
+    assert set(named(graph, "Alien와 Dark Star의 관계", *two)[:2]) == set(two)
 
 
 def test_there_and_back_through_the_same_relation() -> None:
@@ -179,18 +174,20 @@ def test_a_question_without_seeds_retrieves_nothing() -> None:
     assert retriever(graph_of(FILMS)).retrieve([LinkedQuestion("who?")]).offsets.tolist() == [0, 0]
 
 
-def test_entities_below_the_least_score_are_not_returned() -> None:
-    assert named(graph_of(FILMS), "Who directed Alien?", "Alien", min_score=0.9) == ["Scott"]
-    assert named(graph_of(FILMS), "Who directed Alien?", "Alien", min_score=0.95) == []
-
-
-def test_filters_bound_walks_and_answers() -> None:
+@pytest.mark.parametrize(
+    ("question", "flags", "names"),
+    [
+        ("Who directed Alien?", {"min_score": 0.9}, {"Scott"}),
+        ("Who directed Alien?", {"min_score": 0.95}, set()),
+        ("Alien", {"relations": "directed_by"}, {"Alien", "Scott", "Blade Runner"}),
+        ("Alien", {"not_relations": "directed_by", "hops": 1}, {"Alien", "Bannon"}),
+        ("Alien", {"direction": "out"}, {"Alien", "Scott", "Bannon"}),
+        ("Alien", {"types": "PERSON"}, {"Scott", "Bannon", "Carpenter"}),
+    ],
+)
+def test_filters_bound_walks_and_answers(question: str, flags: dict[str, Any], names: set[str]) -> None:
     graph = graph_of(FILMS, kinds={"Scott": "PERSON", "Bannon": "PERSON", "Carpenter": "PERSON"})
-    assert set(named(graph, "Alien", "Alien", relations="directed_by")) == {"Alien", "Scott", "Blade Runner"}
-    assert set(named(graph, "Alien", "Alien", not_relations="directed_by", hops=1)) == {"Alien", "Bannon"}
-    assert set(named(graph, "Alien", "Alien", direction="out")) == {"Alien", "Scott", "Bannon"}
-    assert set(named(graph, "Scott", "Scott", direction="in")) == {"Scott", "Alien", "Blade Runner"}
-    assert set(named(graph, "Alien", "Alien", types="PERSON")) == {"Scott", "Bannon"} | {"Carpenter"}
+    assert set(named(graph, question, "Alien", **flags)) == names
 
 
 # --- for any graph -------------------------------------------------------------------------------------
@@ -229,6 +226,13 @@ def cases(draw: st.DrawFn) -> tuple[list[tuple[Any, ...]], str, list[str], dict[
     return triples, text, seeds, flags
 
 
+def made_from(case: Any, **more: Any) -> tuple[KnowledgeGraph, BfsRetriever, LinkedQuestion]:
+    triples, text, seeds, flags = case
+    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
+    graph = graph_of(triples, names=names)
+    return graph, retriever(graph, **{**flags, **more}), ask(text, graph, *seeds)
+
+
 def rows(graph: KnowledgeGraph, run: Run) -> list[tuple[str, float, int]]:
     names = list(graph.entities.names)
     return [
@@ -258,20 +262,17 @@ def test_the_order_of_entities_and_relations_in_the_file_changes_nothing(case: A
 @given(case=cases())
 @settings(max_examples=300, deadline=None)
 def test_everything_within_the_hops_by_networkx_is_returned_and_nothing_else(case: Any) -> None:
-    triples, text, seeds, flags = case
-    flags |= {"depth": 100, "exclude_seeds": False}
-    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
-    graph = graph_of(triples, names=names)
+    triples, _, seeds, flags = case
+    graph, made, question = made_from(case, depth=100, exclude_seeds=False)
     walked = nx.DiGraph()
-    walked.add_nodes_from(names)
+    walked.add_nodes_from(graph.entities.names)
     for source, _, target, *_ in triples:
         if flags["direction"] != "in":
             walked.add_edge(source, target)
         if flags["direction"] != "out":
             walked.add_edge(target, source)
     wanted = nx.multi_source_dijkstra_path_length(walked, set(seeds), cutoff=flags["hops"])
-    run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
-    hops = {name: hop for name, _, hop in rows(graph, run)}
+    hops = {name: hop for name, _, hop in rows(graph, made.retrieve([question]))}
     assert hops.keys() == wanted.keys()
     # The path shown explains the question; it need not be the shortest, but is never longer than --hops.
     assert all(wanted[name] <= hop <= flags["hops"] for name, hop in hops.items())
@@ -281,34 +282,25 @@ def test_everything_within_the_hops_by_networkx_is_returned_and_nothing_else(cas
 @given(case=cases())
 @settings(max_examples=100, deadline=None)
 def test_walks_lead_from_a_seed_to_the_entity_within_the_hops(case: Any) -> None:
-    triples, text, seeds, flags = case
-    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
-    graph = graph_of(triples, names=names)
-    run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
-    for (name, _, hop), walk in zip(rows(graph, run), run.walks.tolist(), strict=True):
+    graph, made, question = made_from(case)
+    run = made.retrieve([question])
+    for entity, hop, walk in zip(run.entities.tolist(), run.hops.tolist(), run.walks.tolist(), strict=True):
         steps = [step for step in walk if step != NO_STEP]
-        assert hop == len(steps) <= flags["hops"]
-        at = names.index(name)
+        assert hop == len(steps) <= case[3]["hops"]
+        at = entity
         for step in reversed(steps):
             ends = int(graph.relations.sources[step]), int(graph.relations.targets[step])
             assert at in ends
             at = ends[0] if at == ends[1] else ends[1]
-        assert names[at] in seeds
+        assert at in {seed.entity for seed in question.seeds}
         assert all(one != other for one, other in pairwise(steps))
 
 
 def test_plain_bfs_is_hop_then_name() -> None:
     graph = graph_of(FILMS)
     plain = PlainBfsRetriever(Task(graph, Config().override(hops=2, depth=100)))
-    run = plain.retrieve([ask("Alien", graph, "Alien")])
-    names = list(graph.entities.names)
-    assert [names[entity] for entity in run.entities] == [
-        "Alien",
-        "Bannon",
-        "Scott",
-        "Blade Runner",
-        "Dark Star",
-    ]
+    found = rows(graph, plain.retrieve([ask("Alien", graph, "Alien")]))
+    assert [name for name, _, _ in found] == ["Alien", "Bannon", "Scott", "Blade Runner", "Dark Star"]
 
 
 @pytest.mark.parametrize("exclude_seeds", [False, True])

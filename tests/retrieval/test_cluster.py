@@ -37,30 +37,29 @@ MEMORY = "700MB"  # of each worker
 @contextmanager
 def two_nodes(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """A scheduler and two workers, each a process with its own graph cache and memory limit."""
-    quiet = ["--host", "127.0.0.1", "--no-dashboard"]
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(what: str, *flags: str, home: str) -> None:
-        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *flags, *quiet]
+    def start(what: str, *flags: str, home: str, until: str) -> re.Match[str]:
+        """until: what its log says when it is up."""
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *flags, "--host", "127.0.0.1"]
         environment = {**os.environ, "XDG_CACHE_HOME": str(folder / home)}
-        with (folder / f"{home}.log").open("wb") as log:
-            started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder))
-
-    def logged(home: str, pattern: str) -> re.Match[str]:
+        path = folder / f"{home}.log"
+        with path.open("wb") as log:
+            process = subprocess.Popen(
+                [*command, "--no-dashboard"], env=environment, stdout=log, stderr=log, cwd=folder
+            )
+        started.append(process)
         give_up = time.monotonic() + HANGS
-        while not (match := re.search(pattern, (folder / f"{home}.log").read_text())):
+        while not (match := re.search(until, path.read_text())):
             assert time.monotonic() < give_up, f"the {home} did not come up"
             time.sleep(0.1)
         return match
 
     try:
-        start("scheduler", "--port", "0", home="scheduler")
-        address = logged("scheduler", r"Scheduler at: +(tcp://\S+)")[1]
-        for text in ("one", "two"):
+        address = start("scheduler", "--port", "0", home="scheduler", until=r"Scheduler at: +(tcp://\S+)")[1]
+        for home in ("one", "two"):
             limits = ["--nthreads", "1", "--no-nanny", "--memory-limit", MEMORY]
-            start("worker", address, *limits, home=text)
-        for text in ("one", "two"):
-            logged(text, "Registered to")
+            start("worker", address, *limits, home=home, until="Registered to")
         yield address, started[1:]
     finally:
         for process in reversed(started):
@@ -90,8 +89,6 @@ def main_job(*command: str, home: Path) -> None:
 
 def untimed(path: Path) -> str:
     """A file's text without what says when it was made, how fast and by which command."""
-    if path.suffix == ".jsonl":
-        return path.read_text()
     whole = json.loads(path.read_text())
     whole.pop("made")
     whole.pop("seconds", None)
@@ -130,48 +127,37 @@ def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, mon
 @pytest.mark.filterwarnings("default")
 def test_eval_and_sweep_lose_a_worker_and_no_byte(tmp_path):
     """The commands themselves; the first worker of two is killed as soon as it is up."""
-    jobs = {
-        "eval.json": ("eval", "--dataset", str(GOLD), "-g", str(GRAPH), "--skip-generation"),
-        "sweep.json": ("sweep", "--dataset", str(GOLD), "-g", str(GRAPH), "--hops", "1,2"),
-    }
-    for name, job in jobs.items():
-        main_job(*job, "-o", str(tmp_path / f"one-{name}"), home=tmp_path / "driver")
-    for name, job in jobs.items():
+    files = ("--dataset", str(GOLD), "-g", str(GRAPH))
+    for job in (("eval", *files, "--skip-generation"), ("sweep", *files, "--hops", "1,2")):
+        one, two = tmp_path / f"one-{job[0]}.json", tmp_path / f"two-{job[0]}.json"
+        main_job(*job, "-o", str(one), home=tmp_path / "driver")
         with two_nodes(tmp_path) as (address, workers):
             killer = threading.Timer(1.0, workers[0].kill)
             killer.start()
-            main_job(
-                *job,
-                "--set",
-                f"running.cluster={address}",
-                "-o",
-                str(tmp_path / f"two-{name}"),
-                home=tmp_path / "driver",
-            )
+            cluster = ("--set", f"running.cluster={address}")
+            main_job(*job, *cluster, "-o", str(two), home=tmp_path / "driver")
             killer.join()
             workers[0].wait()
-        assert untimed(tmp_path / f"two-{name}") == untimed(tmp_path / f"one-{name}")
+        assert untimed(two) == untimed(one)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_killed_driver_leaves_no_half_file_and_the_cluster_goes_on(tmp_path):
-    target = tmp_path / "results.json"
-    job = [sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", str(GOLD), "-g", str(GRAPH),
-           "--skip-generation", "-o", str(target)]  # fmt: skip
+    target, log = tmp_path / "results.json", tmp_path / "driver.log"
+    job = ["eval", "--dataset", str(GOLD), "-g", str(GRAPH), "--skip-generation", "-o", str(target)]
     with two_nodes(tmp_path) as (address, _):
-        log = tmp_path / "driver.log"
+        job += ["--set", f"running.cluster={address}"]
+        command = [sys.executable, "-m", "tiny_graph_rag", *job]
         with log.open("wb") as out:
-            driver = subprocess.Popen(
-                [*job, "--set", f"running.cluster={address}"], cwd=ROOT, stdout=out, stderr=out
-            )
+            driver = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
         while driver.poll() is None and b"gold set" not in log.read_bytes():
             time.sleep(0.01)
         driver.kill()
         driver.wait()
         assert not target.exists() or json.loads(target.read_text())["results"]
         assert not list(tmp_path.glob("*.tmp"))
-        main_job(*job[3:], "--set", f"running.cluster={address}", home=tmp_path / "driver")
+        main_job(*job, home=tmp_path / "driver")
     assert len(json.loads(target.read_text())["results"]) == len(read_eval_set(GOLD))
 
 

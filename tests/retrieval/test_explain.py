@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from typer.testing import Result
 
 from tests.conftest import write_kg
-from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, retriever
+from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, made_from, retriever
 from tiny_graph_rag.retrieval.cost import UNIT
 
 
@@ -32,12 +32,8 @@ def test_the_parts_of_a_rank_in_words() -> None:
 @given(case=cases())
 @settings(max_examples=200, deadline=None)
 def test_what_a_path_explains_and_leaves_adds_up_to_its_part_of_the_cost(case: Any) -> None:
-    triples, text, seeds, flags = case
-    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
-    graph = graph_of(triples, names=names)
-    made = retriever(graph, **flags)
-    for some in (seeds[:1], seeds):
-        question = ask(text, graph, *some)
+    for seeds in (case[2][:1], case[2]):
+        _, made, question = made_from((*case[:2], seeds, case[3]))
         run = made.retrieve([question])
         assert run.parts is not None
         for row, score in enumerate(run.scores.tolist()):
@@ -46,36 +42,27 @@ def test_what_a_path_explains_and_leaves_adds_up_to_its_part_of_the_cost(case: A
             assert score == pytest.approx(1 / (1 + run.parts[row].sum() / UNIT), abs=2e-6)
 
 
-def test_query_explains_ranks(run_cli: Callable[..., Result], tmp_path: Path) -> None:
-    write_kg(tmp_path / "a-KG.json", ["Alien", "Scott"], [("Alien", "directed_by", "Scott")])
-    found = run_cli("query", "Who directed Alien?", "-g", "a-KG.json", "--kg-dir", tmp_path, "--explain")
-    assert found.exit_code == 0, found.output
-    assert "—directed_by→ Scott" in found.stdout
-    assert "directed" in found.stdout
+def query(run_cli: Callable[..., Result], folder: Path, *more: str, code: int = 0) -> Result:
+    names, relations = ["Alien", "Scott", "Bannon"], [("Alien", "directed_by", "Scott")]
+    path = write_kg(folder / "a-KG.json", names, [*relations, ("Alien", "written_by", "Bannon")])
+    return run_cli("query", "Who made Alien?", "-g", path, *more, code=code)
 
 
 @pytest.mark.parametrize(
-    ("flag", "value", "message"),
+    ("setting", "message"),
     [
-        (
-            "--set",
-            "retrieval.relations=directed",
-            "retrieval.relations: no relation type 'directed'; did you mean 'directed_by'?",
-        ),
-        ("--set", "retrieval.not_relations=zzz", "The graph has: directed_by"),
-        ("--set", "retrieval.types=PERSN", "retrieval.types: no entity type 'PERSN'"),
-        ("--set", "retrieval.direction=up", "retrieval.direction must be both, out or in, got 'up'"),
-        ("--set", "retrieval.min_weight=-1", "retrieval.min_weight must be 0"),
-        ("--set", "retrieval.vocabulary=words.yaml", "words.yaml: no such vocabulary"),
+        ("relations=directed", "relations: no relation type 'directed'; did you mean 'directed_by'?"),
+        ("not_relations=zzz", "The graph has: directed_by"),
+        ("types=PERSN", "retrieval.types: no entity type 'PERSN'"),
+        ("direction=up", "retrieval.direction must be both, out or in, got 'up'"),
+        ("min_weight=-1", "retrieval.min_weight must be 0"),
+        ("vocabulary=words.yaml", "words.yaml: no such vocabulary"),
     ],
 )
 def test_a_filter_that_the_graph_does_not_know_is_said(
-    run_cli: Callable[..., Result], tmp_path: Path, flag: str, value: str, message: str
+    run_cli: Callable[..., Result], tmp_path: Path, setting: str, message: str
 ) -> None:
-    write_kg(tmp_path / "a-KG.json", ["Alien", "Scott"], [("Alien", "directed_by", "Scott")])
-    found = run_cli("query", "Who directed Alien?", "-g", tmp_path / "a-KG.json", flag, value)
-    assert found.exit_code == 2
-    assert message in found.stderr
+    assert message in query(run_cli, tmp_path, "--set", f"retrieval.{setting}", code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -91,26 +78,16 @@ def test_a_filter_that_the_graph_does_not_know_is_said(
 def test_a_vocabulary_that_does_not_fit_the_graph_is_said(
     run_cli: Callable[..., Result], tmp_path: Path, text: str, message: str
 ) -> None:
-    write_kg(tmp_path / "a-KG.json", ["Alien", "Scott"], [("Alien", "directed_by", "Scott")])
     (tmp_path / "a-vocabulary.yaml").write_text(text, encoding="utf-8")
-    found = run_cli("query", "Who made Alien?", "-g", tmp_path / "a-KG.json")
-    assert found.exit_code == 2
-    assert message in found.stderr
-    assert (
-        run_cli(
-            "query", "Who made Alien?", "-g", tmp_path / "a-KG.json", "--set", "retrieval.vocabulary=none"
-        ).exit_code
-        == 0
-    )
+    assert message in query(run_cli, tmp_path, code=2).stderr
+    query(run_cli, tmp_path, "--set", "retrieval.vocabulary=none")
 
 
-def test_the_vocabulary_beside_the_graph_is_read(run_cli: Callable[..., Result], tmp_path: Path) -> None:
-    write_kg(
-        tmp_path / "a-KG.json",
-        ["Alien", "Scott", "Bannon"],
-        [("Alien", "directed_by", "Scott"), ("Alien", "written_by", "Bannon")],
-    )
+def test_the_vocabulary_beside_the_graph_is_read_and_explained(
+    run_cli: Callable[..., Result], tmp_path: Path
+) -> None:
     (tmp_path / "a-vocabulary.yaml").write_text("directed_by: [made]\n", encoding="utf-8")
-    found = run_cli("query", "Who made Alien?", "-g", tmp_path / "a-KG.json", "--exclude-seeds", "--explain")
-    assert found.stdout.index("Scott") < found.stdout.index("Bannon")
-    assert "made" in found.stdout
+    shown = query(run_cli, tmp_path, "--exclude-seeds", "--explain").stdout
+    assert shown.index("Scott") < shown.index("Bannon")
+    assert "made" in shown
+    assert "—directed_by→ Scott" in shown

@@ -43,9 +43,33 @@ class NodeWithScore:
     score: float | None = None
 
 
-BEA = TextNode("Bea lives in Dover.", "c2", {"file_name": "a.txt"})
+TOLD = "Bea lives in Dover."
+LIVES = ("Bea", "LIVES_IN", "Dover")
+HOME = [("Bea", "", "Dover")]
+BEA = TextNode(TOLD, "c2", {"file_name": "a.txt"})
 Entity = namedtuple("Entity", "name type")
 Label = namedtuple("Label", "label")
+
+
+LIGHTRAG = {
+    "status": "success",
+    "data": {
+        "entities": [{"entity_name": "Bea", "source_id": "c1<SEP>c2"}],
+        "relationships": [{"src_id": "Bea", "tgt_id": "Dover", "keywords": "home"}],
+        "chunks": [{"content": TOLD, "chunk_id": "c2"}],
+    },
+}
+GRAPHRAG = {
+    "entities": pandas.DataFrame({"id": ["0"], "entity": ["Bea"]}),
+    "relationships": pandas.DataFrame({"id": ["0"], "source": ["Bea"], "target": ["Dover"]}),
+    "sources": pandas.DataFrame({"id": ["7"], "text": [TOLD]}),
+    "reports": pandas.DataFrame({"id": ["0"], "title": ["A town"]}),
+}
+FAST_GRAPHRAG = SimpleNamespace(
+    entities=[(Entity("Bea", "PERSON"), np.float32(0.9))],
+    relations=[(SimpleNamespace(source="Bea", target="Dover"), np.float32(0.5))],
+    chunks=[(SimpleNamespace(id="c2", content=TOLD), np.float32(0.1))],
+)
 
 
 def kinds(value: Any) -> tuple[Any, Any, Any]:
@@ -63,70 +87,24 @@ def kinds(value: Any) -> tuple[Any, Any, Any]:
     [
         ([("Bea", 0.9), ("Dover", 0.5)], (["Bea", "Dover"], None, None)),
         ({"Bea": 0.9, "Dover": np.float32(0.5).item()}, (["Bea", "Dover"], None, None)),
-        ([("Bea", "LIVES_IN", "Dover")], (None, [("Bea", "LIVES_IN", "Dover")], None)),
-        (
-            [{"source": "Bea", "target": "Dover", "relation": "LIVES_IN"}],
-            (None, [("Bea", "LIVES_IN", "Dover")], None),
-        ),
-        ({"triples": ["Bea -[LIVES_IN]-> Dover"]}, (None, [("Bea", "LIVES_IN", "Dover")], None)),
-        (
-            [(Entity("Bea", "PERSON"), Label("LIVES_IN"), Entity("Dover", "PLACE"))],
-            (None, [("Bea", "LIVES_IN", "Dover")], None),
-        ),
-        ([Document("Bea lives in Dover.", {"source": "a"}, "c2")], (None, None, [("c2", BEA.text)])),
-        ([(Document("Bea lives in Dover.", {"chunk_id": "c2"}), 0.1)], (None, None, [("c2", BEA.text)])),
-        ([NodeWithScore(BEA, 0.8), NodeWithScore(BEA)], (None, None, [("c2", BEA.text)] * 2)),
-        (
-            SimpleNamespace(response="Dover", source_nodes=[NodeWithScore(BEA)]),
-            (None, None, [("c2", BEA.text)]),
-        ),
-        (
-            {
-                "status": "success",
-                "data": {
-                    "entities": [{"entity_name": "Bea", "source_id": "c1<SEP>c2"}],
-                    "relationships": [{"src_id": "Bea", "tgt_id": "Dover", "keywords": "home"}],
-                    "chunks": [{"content": "Bea lives in Dover.", "chunk_id": "c2"}],
-                },
-            },
-            (["Bea"], [("Bea", "", "Dover")], [("c2", BEA.text)]),
-        ),
-        (
-            (
-                "Dover",
-                {
-                    "entities": pandas.DataFrame({"id": ["0"], "entity": ["Bea"]}),
-                    "relationships": pandas.DataFrame({"id": ["0"], "source": ["Bea"], "target": ["Dover"]}),
-                    "sources": pandas.DataFrame({"id": ["7"], "text": ["Bea lives in Dover."]}),
-                    "reports": pandas.DataFrame({"id": ["0"], "title": ["A town"]}),
-                },
-            ),
-            (["Bea"], [("Bea", "", "Dover")], [("7", BEA.text)]),
-        ),
-        (
-            SimpleNamespace(
-                response="Dover",
-                context=SimpleNamespace(
-                    entities=[(Entity("Bea", "PERSON"), np.float32(0.9))],
-                    relations=[(SimpleNamespace(source="Bea", target="Dover"), np.float32(0.5))],
-                    chunks=[(SimpleNamespace(id="c2", content="Bea lives in Dover."), np.float32(0.1))],
-                ),
-            ),
-            (["Bea"], [("Bea", "", "Dover")], [("c2", BEA.text)]),
-        ),
-        (
-            SimpleNamespace(question="?", docs=["Bea lives in Dover."], doc_scores=np.array([0.9])),
-            (None, None, [("", BEA.text)]),
-        ),
-        ({"user_input": "?", "retrieved_contexts": ["Bea lives in Dover."]}, (None, None, [("", BEA.text)])),
-        (
-            SimpleNamespace(input="?", retrieval_context=["Bea lives in Dover."], actual_output="Dover"),
-            (None, None, [("", BEA.text)]),
-        ),
+        ([LIVES], (None, [LIVES], None)),
+        ([{"source": "Bea", "target": "Dover", "relation": "LIVES_IN"}], (None, [LIVES], None)),
+        ({"triples": ["Bea -[LIVES_IN]-> Dover"]}, (None, [LIVES], None)),
+        ([(Entity("Bea", "PERSON"), Label("LIVES_IN"), Entity("Dover", "PLACE"))], (None, [LIVES], None)),
+        ([Document(TOLD, {"source": "a"}, "c2")], (None, None, [("c2", TOLD)])),
+        ([(Document(TOLD, {"chunk_id": "c2"}), 0.1)], (None, None, [("c2", TOLD)])),
+        ([NodeWithScore(BEA, 0.8), NodeWithScore(BEA)], (None, None, [("c2", TOLD)] * 2)),
+        (SimpleNamespace(source_nodes=[NodeWithScore(BEA)]), (None, None, [("c2", TOLD)])),
+        (LIGHTRAG, (["Bea"], HOME, [("c2", TOLD)])),
+        (("Dover", GRAPHRAG), (["Bea"], HOME, [("7", TOLD)])),
+        (SimpleNamespace(response="Dover", context=FAST_GRAPHRAG), (["Bea"], HOME, [("c2", TOLD)])),
+        (SimpleNamespace(docs=[TOLD], doc_scores=np.array([0.9])), (None, None, [("", TOLD)])),
+        ({"user_input": "?", "retrieved_contexts": [TOLD]}, (None, None, [("", TOLD)])),
+        (SimpleNamespace(input="?", retrieval_context=[TOLD]), (None, None, [("", TOLD)])),
         ({"entities": [], "passages": ["c2"]}, ([], None, [("c2", "c2")])),
         (
-            ["Dover", NodeWithScore(BEA), ("Bea", "LIVES_IN", "Dover")],
-            (["Dover"], [("Bea", "LIVES_IN", "Dover")], [("c2", BEA.text)]),
+            ["Dover", NodeWithScore(BEA), LIVES],
+            (["Dover"], [LIVES], [("c2", TOLD)]),
         ),
     ],
 )
@@ -163,8 +141,8 @@ def test_what_the_docs_return_is_read() -> None:
     exec(code, names)
     assert kinds(names["retrieve"]("?")) == (
         ["Dover", "Calais"],
-        [("Bea", "LIVES_IN", "Dover")],
-        [("c2", "Bea lives in Dover.")],
+        [LIVES],
+        [("c2", TOLD)],
     )
     gold = next(line for line in page.splitlines() if line.startswith('{"query"'))
     assert reference_relations(load_questions([json.loads(gold)])[0])[0].type == "SISTER_OF"

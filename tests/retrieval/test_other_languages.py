@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
+from tests.retrieval.test_bfs import graph_of
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking import make_linker
+from tiny_graph_rag.linking import LinkedQuestion, make_linker
 from tiny_graph_rag.retrieval import make_retriever
 
 RELATIONS = [  # `ở` (in) is in the name of one type and in descriptions of both
@@ -23,6 +21,11 @@ RELATIONS = [  # `ở` (in) is in the name of one type and in descriptions of bo
 ]
 
 
+def read(graph: KnowledgeGraph, question: str) -> LinkedQuestion:
+    (linked,) = make_linker(graph, NameIndex.of(graph), Config()).link([Example("q", question, ())])
+    return linked
+
+
 @pytest.mark.parametrize(
     ("question", "claimed"),
     [
@@ -31,54 +34,38 @@ RELATIONS = [  # `ở` (in) is in the name of one type and in descriptions of bo
     ],
 )
 def test_a_word_of_other_types_descriptions_is_no_mention_and_parts_of_names_weigh_less(
-    tmp_path: Path, question: str, claimed: dict[str, int]
+    question: str, claimed: dict[str, int]
 ) -> None:
-    names = sorted({name for one, _, other, _ in RELATIONS for name in (one, other)})
-    document = {
-        "entities": {name: {"name": name} for name in names},
-        "relationships": [
-            {"source_entity_id": s, "relationship_type": kind, "target_entity_id": o, "description": text}
-            for s, kind, o, text in RELATIONS
-        ],
-    }
-    path = tmp_path / "vi-KG.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    graph, config = read_graph(path), Config()
-    (linked,) = make_linker(graph, NameIndex.of(graph), config).link([Example("q", question, ())])
-    slots = make_retriever(graph, config).reader.read(linked).slots
+    graph = graph_of([(source, kind, target, 1.0, told) for source, kind, target, told in RELATIONS])
+    slots = make_retriever(graph, Config()).reader.read(read(graph, question)).slots
     types = graph.relations.types.names
     assert {types[type_]: slot.weight for slot in slots for type_ in slot.types} == claimed
 
 
-def test_of_two_ways_to_ask_the_one_hop_more_is_not_taken(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("own", "other", "question", "wanted"),
+    [
+        ("official language", "borders", "Which language is the official language of France?", ["L1"]),
+        ("official language", "borders", "The official language of France is which language?", ["L1"]),
+        ("currency", "borders", "Which currency does France use?", ["L1"]),
+        ("currency", "borders", "Which countries share a border with France?", ["Italy", "Spain"]),
+        ("monnaie", "frontalier de", "Quelle est la monnaie de France ?", ["L1"]),
+        ("통화", "국경을_접함", "France인 나라의 통화는 무엇인가?", ["L1"]),
+        ("ภาษาราชการ", "พรมแดน", "ภาษาราชการของ France คือภาษาอะไร", ["L1"]),
+        ("لغة رسمية", "حدود", "ما هي اللغة الرسمية في France؟", ["L1"]),
+    ],
+)
+def test_of_two_ways_to_ask_the_one_hop_more_is_not_taken(
+    own: str, other: str, question: str, wanted: list[str]
+) -> None:
     """Each question asks for one step. A word that is no relation must not ask for another: the preposition
     of a type's name, a verb, a kind that is said twice, a noun with its particle, an article."""
-    cases = (
-        (("official language", "borders"), "Which language is the official language of France?", ("L1",)),
-        (("official language", "borders"), "The official language of France is which language?", ("L1",)),
-        (("currency", "borders"), "Which currency does France use?", ("L1",)),
-        (("currency", "borders"), "Which countries share a border with France?", ("Italy", "Spain")),
-        (("monnaie", "frontalier de"), "Quelle est la monnaie de France ?", ("L1",)),
-        (("통화", "국경을_접함"), "France인 나라의 통화는 무엇인가?", ("L1",)),
-        (("ภาษาราชการ", "พรมแดน"), "ภาษาราชการของ France คือภาษาอะไร", ("L1",)),
-        (("لغة رسمية", "حدود"), "ما هي اللغة الرسمية في France؟", ("L1",)),
-    )
-    for (own, other), question, wanted in cases:
-        names = ["France", "Spain", "Italy", "Peru", "L1", "L2", "L3", "L4"]
-        relations = [("France", own, "L1"), ("Spain", own, "L2"), ("Italy", own, "L3"), ("Peru", own, "L4")]
-        relations += [("Spain", own, "L1"), ("France", other, "Spain"), ("France", other, "Italy")]
-        document = {
-            "entities": {name: {"name": name} for name in names},
-            "relationships": [
-                {"source_entity_id": s, "relationship_type": kind, "target_entity_id": o}
-                for s, kind, o in relations
-            ],
-        }
-        path = tmp_path / "lands-KG.json"
-        path.write_text(json.dumps(document), encoding="utf-8")
-        graph, config = read_graph(path), Config()
-        (linked,) = make_linker(graph, NameIndex.of(graph), config).link([Example("q", question, ())])
-        for hops in (1, 2, 3):
-            run = make_retriever(graph, config.override(hops=hops)).retrieve([linked])
-            first = tuple(sorted(graph.entities.names[int(row)] for row in run.entities[: len(wanted)]))
-            assert first == wanted, (question, hops, first)
+    relations = [("France", own, "L1"), ("Spain", own, "L2"), ("Italy", own, "L3"), ("Peru", own, "L4")]
+    relations += [("Spain", own, "L1"), ("France", other, "Spain"), ("France", other, "Italy")]
+    names = ["France", "Spain", "Italy", "Peru", "L1", "L2", "L3", "L4"]
+    graph = graph_of(relations, names=names)
+    linked = read(graph, question)
+    for hops in (1, 2, 3):
+        run = make_retriever(graph, Config().override(hops=hops)).retrieve([linked])
+        first = [graph.entities.names[int(row)] for row in run.entities[: len(wanted)]]
+        assert sorted(first) == wanted, hops

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, write_kg
+from tests.conftest import ROOT
+from tests.retrieval.test_bfs import graph_of, rows
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -34,27 +32,13 @@ WROTE += [("김유정", "집필", text) for text in ("동백꽃", "봄봄")]
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> KnowledgeGraph:
-    document = {
-        "entities": {name: {"name": name, "description": told} for name, told in BOOKS.items()},
-        "relationships": [
-            {"source_entity_id": source, "relationship_type": kind, "target_entity_id": target}
-            for source, kind, target in WROTE
-        ],
-    }
-    path = tmp_path / "books-KG.json"
-    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-    return read_graph(path)
+def graph() -> KnowledgeGraph:
+    return graph_of(WROTE, told=BOOKS, names=list(BOOKS))
 
 
 def ranked(graph: KnowledgeGraph, question: str) -> list[tuple[str, float]]:
-    config = Config()
-    linked = make_linker(graph, NameIndex.of(graph), config).link(
-        [Example(id="q", query=question, reference_entities=())]
-    )
-    run = make_retriever(graph, config).retrieve(linked)
-    names = [graph.entities.names[entity] for entity in run.entities.tolist()]
-    return list(zip(names, run.scores.tolist(), strict=True))
+    linked = make_linker(graph, NameIndex.of(graph), Config()).link([Example("q", question, ())])
+    return [row[:2] for row in rows(graph, make_retriever(graph, Config()).retrieve(linked))]
 
 
 @pytest.mark.parametrize(
@@ -86,9 +70,8 @@ def test_one_of_two_is_asked_for(graph: KnowledgeGraph, question: str) -> None:
 
 
 @pytest.mark.parametrize("question", ["What did Zoe find?", "What did Zoë find?", "What did nautilus find?"])
-def test_accents_and_articles_may_be_missing(tmp_path: Path, question: str) -> None:
-    found = [("Zoë", "found", "Lamp"), ("The Nautilus", "found", "Lamp")]
-    graph = read_graph(write_kg(tmp_path / "a-KG.json", ["Zoë", "The Nautilus", "Lamp"], found))
+def test_accents_and_articles_may_be_missing(question: str) -> None:
+    graph = graph_of([("Zoë", "found", "Lamp"), ("The Nautilus", "found", "Lamp")])
     assert ranked(graph, question)[0][0] == "Lamp"
 
 
@@ -102,13 +85,9 @@ def test_accents_and_articles_may_be_missing(tmp_path: Path, question: str) -> N
         ("Anna의 남편은 누구야?", "MARRIED_TO"),
     ],
 )
-def test_a_word_that_the_graph_lacks_means_the_relation_of_its_group(
-    tmp_path: Path, question: str, relation: str
-) -> None:
-    names = ["Anna", "Ben", "Clara", "Dora"]
+def test_a_word_that_the_graph_lacks_means_the_relation_of_its_group(question: str, relation: str) -> None:
     relations = [("Anna", "MET", "Ben"), ("Anna", relation, "Clara"), ("Anna", "SAW", "Dora")]
-    graph = read_graph(write_kg(tmp_path / "a-KG.json", names, relations))
-    assert ranked(graph, question)[0][0] == "Clara"
+    assert ranked(graph_of(relations), question)[0][0] == "Clara"
 
 
 def test_every_group_of_synonyms_is_in_both_languages() -> None:

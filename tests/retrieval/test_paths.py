@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, retriever
-from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.linking.base import LinkedQuestion
+from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, made_from, retriever
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, PathReasons, mentions_of, prices
 from tiny_graph_rag.retrieval.candidates import walked_columns
 from tiny_graph_rag.retrieval.paths import CheapestPaths, RankedPaths, ToRank
@@ -38,13 +36,6 @@ def paths_of(made: BfsRetriever, *, fast: bool = False) -> CheapestPaths:
 def rank(paths: CheapestPaths, asked: tuple[Any, ...], hops: int, *, times: int) -> list[RankedPaths]:
     given = [ToRank(*asked)]
     return [paths.rank(given, [hops], more=more)[0] for more in range(times - 1, -1, -1)]
-
-
-def made_from(case: Any) -> tuple[KnowledgeGraph, BfsRetriever, LinkedQuestion]:
-    triples, text, seeds, flags = case
-    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
-    graph = graph_of(triples, names=names)
-    return graph, retriever(graph, **flags), ask(text, graph, *seeds)
 
 
 def columns(ranked: RankedPaths) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tiny_graph_rag import KnowledgeGraph, ask
@@ -14,11 +16,8 @@ LIVES = [
     *(("Lev Jansen", "employer", "Tarn & Sons"), ("Mira Sato", "employer", "Helix Labs")),
     *(("Olga Brandt", "education", "Corvo Institute"), ("Rufus Zoric", "education", "Estrel College")),
     *(("Lev Jansen", "education", "Corvo Institute"), ("Helix Labs", "founder", "Lev Jansen")),
-    *(
-        ("Tarn & Sons", "founder", "Olga Brandt"),
-        ("Helix Labs", "seat", "Corvo"),
-        ("Tarn & Sons", "seat", "Lunden"),
-    ),
+    *(("Tarn & Sons", "founder", "Olga Brandt"), ("Helix Labs", "seat", "Corvo")),
+    ("Tarn & Sons", "seat", "Lunden"),
     *(("Arvika", "country", "Norland"), ("Galba", "country", "Vestria"), ("Ilmen", "country", "Sudmark")),
     *(("Corvo", "country", "Norland"), ("Lunden", "country", "Vestria")),
 ]
@@ -63,23 +62,28 @@ ASKED = [
 ]
 
 
+def wrong(asked: list[tuple[str, str]], types: tuple[str, ...], names: dict[str, str]) -> dict[Any, Any]:
+    """(question, hops) → the first three names, where the answer is not the first."""
+    spelled = dict(zip(KINDS, types, strict=True))
+    graph = KnowledgeGraph.from_triples(
+        (names.get(source, source), spelled[kind], names.get(target, target))
+        for source, kind, target in LIVES
+    )
+    found = {
+        (question, hops): ask(graph, question, hops=hops).names[:3]
+        for question, _ in asked
+        for hops in (2, 3)
+    }
+    answers = dict(asked)
+    return {key: names for key, names in found.items() if names[0] != answers[key[0]]}
+
+
 @pytest.mark.parametrize("names", NAMES)
 def test_the_answer_stands_first_at_two_and_at_three_hops(names: str) -> None:
-    spelled = dict(zip(KINDS, NAMES[names], strict=True))
-    graph = KnowledgeGraph.from_triples((source, spelled[kind], target) for source, kind, target in LIVES)
-    wrong = {
-        (question, hops): ask(graph, question, hops=hops).names[:3]
-        for question, answer in ASKED
-        for hops in (2, 3)
-        if ask(graph, question, hops=hops).names[0] != answer
-    }
-    assert wrong == {}
+    assert wrong(ASKED, NAMES[names], {}) == {}
 
 
-KOREAN_NAMES = {
-    **NAMES,
-    "Korean": ("출생지", "배우자", "소속", "졸업_학교", "창립자", "본사", "국가"),
-}
+KOREAN_NAMES = {**NAMES, "Korean": ("출생지", "배우자", "소속", "졸업_학교", "창립자", "본사", "국가")}
 ASKED_IN_KOREAN = [
     ("김하늘은 어디에서 태어났나요?", "흐비트"),
     ("김하늘의 고향은 어디야?", "흐비트"),
@@ -96,13 +100,8 @@ ASKED_IN_KOREAN = [
     ("김하늘이 일하는 회사의 창립자는 누구인가요?", "서유진"),
     ("루멘 출판의 창립자는 어디에서 태어났나요?", "달마르"),
 ]
-IN_KOREAN = dict(
-    zip(
-        ("Olga Brandt", "Rufus Zoric", "Lev Jansen", "Mira Sato", "Helix Labs", "Tarn & Sons"),
-        ("김하늘", "이도윤", "서유진", "한지민", "루멘 출판", "타른상사"),
-        strict=True,
-    )
-)
+IN_KOREAN = {"Olga Brandt": "김하늘", "Rufus Zoric": "이도윤", "Lev Jansen": "서유진", "Mira Sato": "한지민"}
+IN_KOREAN |= {"Helix Labs": "루멘 출판", "Tarn & Sons": "타른상사"}
 IN_KOREAN |= {"Arvika": "흐비트", "Galba": "갈바", "Ilmen": "달마르", "Corvo": "코르보", "Lunden": "룬덴"}
 IN_KOREAN |= {"Corvo Institute": "일멘 학원", "Estrel College": "에스트렐 대학"}
 IN_KOREAN |= {"Norland": "노를란드", "Vestria": "베스트리아", "Sudmark": "수드마르크"}
@@ -110,14 +109,4 @@ IN_KOREAN |= {"Norland": "노를란드", "Vestria": "베스트리아", "Sudmark"
 
 @pytest.mark.parametrize("names", KOREAN_NAMES)
 def test_it_does_in_korean_too_whatever_language_the_types_are_in(names: str) -> None:
-    spelled = dict(zip(KINDS, KOREAN_NAMES[names], strict=True))
-    graph = KnowledgeGraph.from_triples(
-        (IN_KOREAN[source], spelled[kind], IN_KOREAN[target]) for source, kind, target in LIVES
-    )
-    wrong = {
-        (question, hops): ask(graph, question, hops=hops).names[:3]
-        for question, answer in ASKED_IN_KOREAN
-        for hops in (2, 3)
-        if ask(graph, question, hops=hops).names[0] != answer
-    }
-    assert wrong == {}
+    assert wrong(ASKED_IN_KOREAN, KOREAN_NAMES[names], IN_KOREAN) == {}
