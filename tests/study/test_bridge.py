@@ -41,12 +41,9 @@ def asked(query: str, answer: str, *evidence: str) -> Example:
 def test_a_reference_is_named_by_answer_and_evidence_and_not_by_the_question(
     mill: Callable[..., Bridged],
 ) -> None:
-    example = asked(
-        "Who owns Harbour Mill?",
-        "Ben Cooper owns Harbour Mill with Cleo Marsh.",
-        "Ben Cooper bought Harbour Mill from Anna Weaver.",
-    )
-    found = mill(example, accept=("both",))
+    answer = "Ben Cooper owns Harbour Mill with Cleo Marsh."
+    evidence = "Ben Cooper bought Harbour Mill from Anna Weaver."
+    found = mill(asked("Who owns Harbour Mill?", answer, evidence), accept=("both",))
     (draft,) = found.drafts
     assert draft.example.reference_entities == ("Ben Cooper",)
     assert (found.found, found.accepted, found.references, found.silent) == (1, 1, 1, ())
@@ -72,15 +69,14 @@ def test_a_plural_in_the_question_is_the_question_s_own(mill: Callable[..., Brid
     assert found.silent == ("q",)
 
 
-def test_an_answer_that_is_a_name_is_accepted_without_evidence(mill: Callable[..., Bridged]) -> None:
-    bare, sentence = (
-        asked("Who keeps bees?", "Anna Weaver"),
-        asked("Who keeps bees?", "It is Anna Weaver, I think"),
-    )
-    found = mill(bare, sentence, accept=("exact",))
-    assert [draft.example.reference_entities for draft in found.drafts] == [("Anna Weaver",), ()]
-    found = mill(bare, sentence, accept=("answer",))
-    assert [draft.example.reference_entities for draft in found.drafts] == [("Anna Weaver",)] * 2
+@pytest.mark.parametrize(("accept", "of_the_sentence"), [("exact", ()), ("answer", ("Anna Weaver",))])
+def test_an_answer_that_is_a_name_is_accepted_without_evidence(
+    mill: Callable[..., Bridged], accept: str, of_the_sentence: tuple[str, ...]
+) -> None:
+    answers = "Anna Weaver", "It is Anna Weaver, I think"
+    found = mill(*(asked("Who keeps bees?", answer) for answer in answers), accept=(accept,))
+    references = [draft.example.reference_entities for draft in found.drafts]
+    assert references == [("Anna Weaver",), of_the_sentence]
 
 
 def test_what_can_not_be_bridged_is_said(mill: Callable[..., Bridged]) -> None:
@@ -105,37 +101,24 @@ def test_a_question_that_a_person_found_no_answer_for_is_gold_too(
 
 
 def test_from_answers_to_an_evaluation(own_folder: Path, run_cli: Callable[..., Result]) -> None:
+    pytest.importorskip("starlette")
     write_kg(own_folder / "mill-KG.json", NAMES, RELATIONS)
+    own, keeps = ("Ben Cooper", "Ben Cooper owns it."), ("Cleo or Anna", "Anna Weaver does.")
     rows = [
-        {
-            "id": "a",
-            "question": "Who owns Harbour Mill?",
-            "answer": "Ben Cooper",
-            "evidence": "Ben Cooper owns it.",
-        },
-        {"id": "b", "question": "Who keeps bees?", "answer": "Cleo or Anna", "evidence": "Anna Weaver does."},
+        {"id": id, "question": question, "answer": answer, "evidence": evidence}
+        for id, question, (answer, evidence) in (("a", "Who owns Harbour Mill?", own), ("b", "Bees?", keeps))
     ]
     (own_folder / "qa.json").write_text(json.dumps(rows))
-    made = run_cli("dataset", "from", "qa.json", "-g", "mill-KG.json", "-o", "./d.jsonl", "--accept", "both")
-    assert made.exit_code == 0, made.output
+    graph = ("-g", "mill-KG.json")
+    made = run_cli("dataset", "from", "qa.json", *graph, "-o", "./d.jsonl", "--accept", "both", code=0)
     assert "1 reference of 1 question" in made.stdout
     drafts = read_drafts(own_folder / "d.jsonl")
     assert [draft.example.reference_entities for draft in drafts] == [("Ben Cooper",), ()]
     assert drafts[1].candidates[0].name == "Anna Weaver"
-    pytest.importorskip("starlette")
-    judged = run_cli(
-        "curate", "--dataset", "./d.jsonl", "-g", "mill-KG.json", "--export", "-o", "./gold.jsonl"
-    )
+    judged = run_cli("curate", "--dataset", "./d.jsonl", *graph, "--export", "-o", "./gold.jsonl")
     assert "questions judged: 1, left: 1" in judged.stdout, judged.output
     (example,) = read_eval_set(own_folder / "gold.jsonl")
-    assert (example.id, example.reference_entities, example.ground_truth) == (
-        "a",
-        ("Ben Cooper",),
-        ("Ben Cooper",),
-    )
-    done = run_cli(
-        "eval", "--dataset", "./gold.jsonl", "-g", "mill-KG.json", "--skip-generation", "-o", "./o.json"
-    )
-    assert done.exit_code == 0, done.output
-    found = json.loads(Path("o.json").read_text())
-    assert found["results"][0]["metrics"]["recall@5"] == 1.0
+    assert (example.id, example.reference_entities) == ("a", ("Ben Cooper",))
+    assert example.ground_truth == ("Ben Cooper",)
+    run_cli("eval", "--dataset", "./gold.jsonl", *graph, "--skip-generation", "-o", "./o.json", code=0)
+    assert json.loads(Path("o.json").read_text())["results"][0]["metrics"]["recall@5"] == 1.0

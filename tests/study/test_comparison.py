@@ -15,8 +15,9 @@ from tiny_graph_rag.study.gates import parse_drops, parse_floors
 from tiny_graph_rag.study.results_file import system_of
 
 
-def write_results(path, values, *, verdicts=None, k=5, sha="a" * 64, tags=None, measure="recall@5"):
-    """values: question id → the measure's value."""
+def write_results(path, values, *, verdicts=None, tags=None, groups=None, measure="recall@5", **head):
+    """values: question id → the measure's value. groups: as many questions as make one group. head: fields of
+    the document to change."""
     rows = [
         {
             "id": key,
@@ -24,24 +25,26 @@ def write_results(path, values, *, verdicts=None, k=5, sha="a" * 64, tags=None, 
             "tags": (tags or {}).get(key, []),
             "metrics": {measure: value},
             "references": [{"name": "R", "verdict": (verdicts or {}).get(key)}],
+            **({"group": f"g{number // groups}"} if groups else {}),
         }
-        for key, value in values.items()
+        for number, (key, value) in enumerate(values.items())
     ]
     document = {
         "schema_version": 1,
         "kind": "eval",
         "graph": {"name": "g", "sha256": "b" * 64},
-        "dataset": {"name": "d", "sha256": sha, "selection": None},
-        "summary": {"k": k, "measures": {measure: {"mean": 0, "n": 0}}},
+        "dataset": {"name": "d", "sha256": "a" * 64, "selection": None},
+        "summary": {"k": 5, "measures": {measure: {"mean": 0, "n": 0}}},
         "results": rows,
     }
+    for name, value in head.items():
+        document[name] = {**document.get(name, {}), **value} if isinstance(value, dict) else value
     path.write_text(json.dumps(document), encoding="utf-8")
     return path
 
 
 def compared(run_cli, tmp_path, *arguments):
-    done = run_cli("compare", *arguments, "--quiet", "-o", "./c.json")
-    assert done.exit_code == 0, done.stderr
+    run_cli("compare", *arguments, "--quiet", "-o", "./c.json", code=0)
     return json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
 
 
@@ -64,32 +67,29 @@ def test_figures_by_hand(run_cli, tmp_path) -> None:
 
 def test_every_mean_has_its_interval(run_cli, tmp_path) -> None:
     """hit@5 of 3 in 4 questions: Wilson's interval of 3/4, in any table .3006 to .9544."""
-    one = write_results(tmp_path / "a.json", dict(zip("pqrs", (1, 1, 1, 0), strict=True)), measure="hit@5")
-    two = write_results(tmp_path / "b.json", dict(zip("pqrs", (1, 1, 1, 1), strict=True)), measure="hit@5")
-    run_cli("compare", str(one), str(two), "-o", "./c.json")
-    rows = json.loads(Path("c.json").read_text(encoding="utf-8"))["measures"]["hit@5"]
-    assert rows[0]["mean_low"] == pytest.approx(0.3006, abs=1e-4)
-    assert rows[0]["mean_high"] == pytest.approx(0.9544, abs=1e-4)
+    one, two = (
+        write_results(tmp_path / name, dict(zip("pqrs", values, strict=True)), measure="hit@5")
+        for name, values in (("a.json", (1, 1, 1, 0)), ("b.json", (1, 1, 1, 1)))
+    )
+    first, _ = compared(run_cli, tmp_path, one, two)["measures"]["hit@5"]
+    assert (first["mean_low"], first["mean_high"]) == pytest.approx((0.3006, 0.9544), abs=1e-4)
 
 
 def test_identical_runs_give_p_of_one(run_cli, tmp_path) -> None:
     one = write_results(tmp_path / "one.json", {f"q{row}": row / 50 for row in range(50)})
     row = compared(run_cli, tmp_path, one, one)["measures"]["recall@5"][1]
-    assert (row["p_randomisation"], row["p_holm"]) == (1.0, 1.0)
+    assert (row["p_randomisation"], row["p_holm"], row["difference"]) == (1.0, 1.0, 0.0)
     # Of 50 questions none differs: those that do may be as rare as z² / (50 + z²), either way.
-    assert (row["difference"], row["low"], row["high"]) == (
-        0.0,
-        pytest.approx(-0.0713, abs=1e-4),
-        pytest.approx(0.0713, abs=1e-4),
-    )
+    assert (row["low"], row["high"]) == pytest.approx((-0.0713, 0.0713), abs=1e-4)
 
 
 def test_holm_corrects_within_a_slice_and_a_tag_that_all_carry_is_no_slice(run_cli, tmp_path) -> None:
     tags = {"a": ["x", "y"], "b": ["x", "y"], "c": ["x"], "d": ["x"]}
-    one = write_results(tmp_path / "one.json", dict.fromkeys("abcd", 0), tags=tags)
-    two = write_results(tmp_path / "two.json", dict.fromkeys("abcd", 1), tags=tags)
-    three = write_results(tmp_path / "three.json", dict.fromkeys("abcd", 0.5), tags=tags)
-    document = compared(run_cli, tmp_path, one, two, three)
+    paths = [
+        write_results(tmp_path / f"{value}.json", dict.fromkeys("abcd", value), tags=tags)
+        for value in (0, 1, 0.5)
+    ]
+    document = compared(run_cli, tmp_path, *paths)
     assert list(document["by_tag"]) == ["y"]
     # p = 2/16 for all, 2/4 for y; two systems each: twice that.
     assert [row["p_holm"] for row in document["measures"]["recall@5"][1:]] == [0.25] * 2
@@ -107,80 +107,67 @@ def test_what_is_found_over_all_questions_does_not_depend_on_the_tags(tmp_path) 
 
 
 def test_what_differs_and_which_is_better_stand_in_one_sentence_each(run_cli, tmp_path) -> None:
-    def made(name, values, hops):
-        path = write_results(tmp_path / name, values)
-        document = json.loads(path.read_text())
-        document["config"] = {"retrieval": {"hops": hops, "depth": 100}}
-        path.write_text(json.dumps(document))
-        return path
-
-    low = made("low.json", {f"q{row}": 0 for row in range(20)}, 1)
-    high = made("high.json", {f"q{row}": row % 2 for row in range(20)}, 2)
-    same = made("same.json", {f"q{row}": int(row == 3) for row in range(20)}, 2)
-    document = compared(run_cli, tmp_path, low, high, same)
+    values = {"low": lambda row: 0, "high": lambda row: row % 2, "same": lambda row: int(row == 3)}
+    paths = [
+        write_results(
+            tmp_path / f"{name}.json",
+            {f"q{row}": value(row) for row in range(20)},
+            config={"retrieval": {"hops": hops, "depth": 100}},
+        )
+        for hops, (name, value) in zip((1, 2, 2), values.items(), strict=True)
+    ]
+    document = compared(run_cli, tmp_path, *paths)
     assert document["differs"] == {"retrieval.hops": [1, 2, 2]}
     better, alike = document["verdicts"]
     assert better.startswith("high is significantly better than low: recall@5 +0.500")
     assert alike.startswith("same and low don't differ significantly")
+    assert "Settings that differ: hops 1 / 2 / 2\n" in run_cli("compare", *paths).stdout
 
 
 def test_paraphrases_count_as_one(run_cli, tmp_path) -> None:
     """18 questions lose in three wordings each: six groups of nine say less than 18 questions."""
-
-    def made(name, value):
-        path = write_results(tmp_path / name, {f"q{row}": value(row) for row in range(18)})
-        document = json.loads(path.read_text())
-        for row, result in enumerate(document["results"]):
-            result["group"] = f"g{row // 3}"
-        path.write_text(json.dumps(document))
-        return path
-
-    one, two = made("one.json", lambda row: 1), made("two.json", lambda row: int(row // 3 > 2))
+    one, two = (
+        write_results(tmp_path / name, {f"q{row}": int(row // 3 > least) for row in range(18)}, groups=3)
+        for name, least in (("one.json", -1), ("two.json", 2))
+    )
     document = compared(run_cli, tmp_path, one, two)
     assert document["groups"] == 6
     # Three of six groups lose, all of them: of eight patterns of signs two are as extreme.
     assert document["measures"]["recall@5"][1]["p_randomisation"] == 2 / 8
 
 
-def test_flips_tell_the_verdict_before_and_after(run_cli, tmp_path) -> None:
-    one = write_results(
-        tmp_path / "one.json", {"a": 0, "b": 1, "c": 1}, verdicts={"a": "beyond_hops", "b": "hit", "c": "hit"}
+def test_flips_tell_the_verdict_before_and_after_or_the_first_measure(run_cli, tmp_path) -> None:
+    before = {"a": "beyond_hops", "b": "hit", "c": "hit"}
+    after = {"a": "hit", "b": "ranked_below_k", "c": "hit"}
+    one, two = {"a": 0, "b": 1, "c": 1}, {"a": 1, "b": 0, "c": 1}
+    paths = (
+        write_results(tmp_path / "one.json", one, verdicts=before),
+        write_results(tmp_path / "two.json", two, verdicts=after),
     )
-    two = write_results(
-        tmp_path / "two.json",
-        {"a": 1, "b": 0, "c": 1},
-        verdicts={"a": "hit", "b": "ranked_below_k", "c": "hit"},
-    )
-    flips = compared(run_cli, tmp_path, one, two)["flips"]
+    flips = compared(run_cli, tmp_path, *paths)["flips"]
     assert [(flip["id"], flip["change"]) for flip in flips] == [("a", "won"), ("b", "lost")]
     assert flips[0]["references"] == [{"name": "R", "before": "beyond_hops", "after": "hit"}]
     assert flips[1]["values"] == {"recall@5": [1.0, 0.0]}
-
-
-def test_without_verdicts_the_first_measure_tells_what_flipped(run_cli, tmp_path) -> None:
-    one = write_results(tmp_path / "one.json", {"a": 0, "b": 1})
-    two = write_results(tmp_path / "two.json", {"a": 1, "b": 1})
-    flips = compared(run_cli, tmp_path, one, two)["flips"]
-    assert [(flip["id"], flip["change"]) for flip in flips] == [("a", "won")]
+    unjudged = write_results(tmp_path / "one.json", one), write_results(tmp_path / "two.json", two)
+    flips = compared(run_cli, tmp_path, *unjudged)["flips"]
+    assert [(flip["id"], flip["change"]) for flip in flips] == [("a", "won"), ("b", "lost")]
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"sha": "c" * 64}, "different gold sets"),
-        ({"k": 10}, "use different cutoffs (k 10 and 5)"),
+        ({"dataset": {"sha256": "c" * 64}}, "different gold sets"),
+        ({"summary": {"k": 10}}, "use different cutoffs (k 10 and 5)"),
         ({"values": {"a": 1, "z": 1}}, "different questions"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_unless_forced(run_cli, tmp_path, change, said) -> None:
     one = write_results(tmp_path / "one.json", {"a": 0, "b": 1})
     two = write_results(tmp_path / "two.json", **{"values": {"a": 1, "b": 1}, **change})
-    done = run_cli("compare", one, two)
-    assert done.exit_code == 2
-    assert said in done.stderr
-    assert "--force" in done.stderr
-    document = compared(run_cli, tmp_path, one, two, "--force")
-    assert said in document["notes"][0]
+    refused = run_cli("compare", one, two, code=2).stderr
+    assert said in refused
+    assert "--force" in refused
+    assert said in compared(run_cli, tmp_path, one, two, "--force")["notes"][0]
 
 
 @pytest.mark.parametrize(
@@ -198,34 +185,20 @@ def test_what_is_no_results_file_of_this_version_is_said(run_cli, tmp_path, cont
     """content: of the file, or what another version or command would have written otherwise."""
     one = write_results(tmp_path / "one.json", {"a": 0, "b": 1})
     other = tmp_path / "other.json"
-    other.write_text(
-        content if isinstance(content, str) else json.dumps(json.loads(one.read_text()) | content)
-    )
-    done = run_cli("compare", one, other)
-    assert done.exit_code == 2
-    assert said in done.stderr
+    changed = content if isinstance(content, str) else json.dumps(json.loads(one.read_text()) | content)
+    other.write_text(changed)
+    assert said in run_cli("compare", one, other, code=2).stderr
 
 
 def test_the_same_selection_is_the_same_however_it_is_written(run_cli, tmp_path) -> None:
     """`eval` writes its head over several lines, `score` in one."""
-    paths = [write_results(tmp_path / f"{name}.json", {"a": 0, "b": 1}) for name in ("one", "two", "all")]
-    for path, indent in zip(paths, (2, None), strict=False):
-        document = json.loads(path.read_text())
-        document["dataset"]["selection"] = {"limit": 2, "tags": ["x", "y"], "ids": []}
-        path.write_text(json.dumps(document, indent=indent))
-    assert compared(run_cli, tmp_path, *paths[:2])["dataset"]["selection"]["limit"] == 2
-    refused = run_cli("compare", paths[2], paths[0])
-    assert refused.exit_code == 2
+    chosen = {"selection": {"limit": 2, "tags": ["x", "y"], "ids": []}}
+    values = {"a": 0, "b": 1}
+    one, two = (write_results(tmp_path / name, values, dataset=chosen) for name in ("one.json", "two.json"))
+    one.write_text(json.dumps(json.loads(one.read_text()), indent=2))
+    assert compared(run_cli, tmp_path, one, two)["dataset"]["selection"]["limit"] == 2
+    refused = run_cli("compare", write_results(tmp_path / "all.json", values), one, code=2)
     assert "(--limit 2 --tags x,y and all questions)" in refused.stderr
-
-
-def test_the_screen_names_the_settings_that_differ(run_cli, tmp_path) -> None:
-    paths = [write_results(tmp_path / f"{name}.json", {"a": 0, "b": 1}) for name in ("one", "two")]
-    for path, hops in zip(paths, (2, 4), strict=True):
-        config = {"retrieval": {"hops": hops, "retriever": "bfs"}}
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"config": config}))
-    done = run_cli("compare", *paths)
-    assert "Settings that differ: hops 2 / 4\n" in done.stdout
 
 
 def test_one_file_is_nothing_to_compare(run_cli, tmp_path) -> None:
@@ -234,24 +207,16 @@ def test_one_file_is_nothing_to_compare(run_cli, tmp_path) -> None:
     assert run_cli("compare", one, one, "--measures", "mrr").exit_code == 2
 
 
-def test_a_drop_beyond_the_gate_fails(run_cli, tmp_path) -> None:
+def test_a_drop_beyond_the_gate_fails_and_so_does_an_undefined_figure(run_cli, tmp_path) -> None:
     one = write_results(tmp_path / "one.json", dict.fromkeys("abcd", 1))
     two = write_results(tmp_path / "two.json", {"a": 1, "b": 1, "c": 1, "d": 0})
     gate = ("--max-drop", "recall@5=0.3", "--quiet", "-o", "./c.json")
-    assert run_cli("compare", one, two, *gate).exit_code == 0  # it loses .25
-    done = run_cli("compare", one, two, *gate, "--set", "running.gate_on=interval")
-    assert done.exit_code == 1  # but may have lost .75
-    assert "FAILED" in done.stderr
-    assert (
-        run_cli("compare", two, one, *gate, "--set", "running.gate_on=interval").exit_code == 0
-    )  # a gain is no drop
-
-
-def test_an_undefined_figure_fails_its_gate(run_cli, tmp_path) -> None:
-    one = write_results(tmp_path / "one.json", {"a": None})
-    done = run_cli("compare", one, one, "--max-drop", "recall@5=0.3", "--quiet", "-o", "./c.json")
-    assert done.exit_code == 1
-    assert "undefined" in done.stderr
+    by_interval = (*gate, "--set", "running.gate_on=interval")
+    run_cli("compare", one, two, *gate, code=0)  # it loses .25
+    assert "FAILED" in run_cli("compare", one, two, *by_interval, code=1).stderr  # but may have lost .75
+    run_cli("compare", two, one, *by_interval, code=0)  # a gain is no drop
+    none = write_results(tmp_path / "none.json", {"a": None})
+    assert "undefined" in run_cli("compare", none, none, *gate, code=1).stderr
 
 
 @pytest.mark.parametrize("text", ["", ",", "recall@5", "recall@5=x", "recall@5=nan", "recal@5=.1", "=1"])
@@ -270,20 +235,15 @@ def test_gates_parse_and_print() -> None:
     ]
 
 
-def with_speed(path, p95, per_second):
-    document = json.loads(path.read_text())
-    document["summary"] |= {"latency": {"mean": p95 / 2, "p50": p95 / 3, "p95": p95, "n": 4}}
-    document["summary"]["questions_per_second"] = per_second
-    path.write_text(json.dumps(document))
-    return path
+def speed(p95: float, per_second: int) -> dict:
+    latency = {"mean": p95 / 2, "p50": p95 / 3, "p95": p95, "n": 4}
+    return {"latency": latency, "questions_per_second": per_second}
 
 
 def test_speed_is_compared(run_cli, tmp_path) -> None:
-    one = with_speed(write_results(tmp_path / "one.json", {"a": 1, "b": 0}), 0.2, 50)
-    two = with_speed(write_results(tmp_path / "two.json", {"a": 1, "b": 0}), 0.5, 80)
-    done = run_cli("compare", one, two, "-o", "./c.json")
-    assert done.exit_code == 0, done.stderr
-    speeds = [system["speed"] for system in json.loads((tmp_path / "c.json").read_text())["systems"]]
+    one = write_results(tmp_path / "one.json", {"a": 1, "b": 0}, summary=speed(0.2, 50))
+    two = write_results(tmp_path / "two.json", {"a": 1, "b": 0}, summary=speed(0.5, 80))
+    speeds = [system["speed"] for system in compared(run_cli, tmp_path, one, two)["systems"]]
     assert [(speed["latency.p95"], speed["throughput"]) for speed in speeds] == [(0.2, 50), (0.5, 80)]
 
 
@@ -301,8 +261,7 @@ def test_an_interval_without_nought_beside_a_large_p_shows_nothing(run_cli, tmp_
 
 def test_what_differs_is_noted_in_the_readers_language(run_cli, tmp_path) -> None:
     one = write_results(tmp_path / "one-results.json", {"a": 0, "b": 0.5})
-    two = write_results(tmp_path / "two-results.json", {"a": 1, "b": 1})
-    two.write_text(two.read_text("utf-8").replace("b" * 64, "c" * 64), encoding="utf-8")
+    two = write_results(tmp_path / "two-results.json", {"a": 1, "b": 1}, graph={"sha256": "c" * 64})
     done = run_cli("compare", one, two, "-o", "./c.json", "--lang", "ko")
     assert "그래프" in done.stdout
     assert "different graphs" not in done.stdout

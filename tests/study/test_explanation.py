@@ -19,58 +19,45 @@ KG = "data/kg/tale-KG.json"
 GOLD = "data/eval/tale-eval.jsonl"
 
 
+TALE = ["Anna", "Bert", ("Rex", ["the dog"]), "Carl", "Zoe"]  # Zoe stands alone
+TRIPLES = [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex"), ("Rex", "BITES", "Carl")]
+
+
+def asked(query, *references, **more):
+    return {"query": query, "reference_entities": list(references), **more}
+
+
 def evaluated(run_cli, tmp_path, questions, *options):
-    # Anna knows Bert, Bert owns Rex, Rex bites Carl; Zoe stands alone.
-    write_kg(
-        tmp_path / KG,
-        ["Anna", "Bert", ("Rex", ["the dog"]), "Carl", "Zoe"],
-        [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex"), ("Rex", "BITES", "Carl")],
-    )
+    write_kg(tmp_path / KG, TALE, TRIPLES)
     write_gold(tmp_path / GOLD, *questions)
-    done = run_cli("eval", "--dataset", "tale-eval.jsonl", "--quiet", "-o", "./r.json", *options)
-    assert done.exit_code == 0, done.stderr
+    run_cli("eval", "--dataset", "tale-eval.jsonl", "--quiet", "-o", "./r.json", *options, code=0)
     return json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
 
 
 def test_each_reference_carries_its_verdict_and_evidence(run_cli, tmp_path) -> None:
-    document = evaluated(
-        run_cli,
-        tmp_path,
-        [
-            {
-                "query": "Whom does Anna know?",
-                "reference_entities": ["Anna", "the dog", "Carl", "Zoe", "Karl"],
-            },
-            {"query": "Who is Westphail’s sister? 누가 보았는가?", "reference_entities": ["Bert"]},
-        ],
-        *("--hops", "2", "--top-k", "2", "--retriever", "bfs-plain"),
-    )
-    first, second = document["results"]
-    assert [reference["verdict"] for reference in first["references"]] == [
-        "hit",
-        "ranked_below_k",
-        "beyond_hops",
-        "unreachable",
-        "not_in_graph",
+    questions = [
+        asked("Whom does Anna know?", "Anna", "the dog", "Carl", "Zoe", "Karl"),
+        asked("Who is Westphail’s sister? 누가 보았는가?", "Bert"),
     ]
-    assert [reference["hop"] for reference in first["references"]] == [0, 2, 3, None, None]
-    assert [reference["rank"] for reference in first["references"]] == [1, 3, None, None, None]
-    assert first["references"][1]["matched"] == "the dog"
-    assert first["references"][1]["above"] == ["Bert"]  # Anna is a reference herself
-    assert first["references"][4]["nearest"] == ["Carl"]
-    assert second["references"][0]["verdict"] == "no_seed"
-    assert second["references"][0]["tried"] == ["Westphail", "sister", "보았는가"]
-    assert [reference for reference in first["references"] if "tried" in reference] == []
-    assert document["summary"]["verdicts"] == {
-        "hit": 1,
-        "not_in_graph": 1,
-        "no_seed": 1,
-        "unreachable": 1,
-        "beyond_hops": 1,
-        "ranked_below_k": 1,
-    }
+    flags = ("--hops", "2", "--top-k", "2", "--retriever", "bfs-plain")
+    document = evaluated(run_cli, tmp_path, questions, *flags)
+    first, second = (result["references"] for result in document["results"])
+    assert [(found["verdict"], found["hop"], found["rank"]) for found in first] == [
+        ("hit", 0, 1),
+        ("ranked_below_k", 2, 3),
+        ("beyond_hops", 3, None),
+        ("unreachable", None, None),
+        ("not_in_graph", None, None),
+    ]
+    # Anna is a reference herself, so she is not told to stand above.
+    assert (first[1]["matched"], first[1]["above"], first[4]["nearest"]) == ("the dog", ["Bert"], ["Carl"])
+    assert (second[0]["verdict"], second[0]["tried"]) == ("no_seed", ["Westphail", "sister", "보았는가"])
+    assert not [reference for reference in first if "tried" in reference]
+    verdicts = ("hit", "not_in_graph", "no_seed", "unreachable", "beyond_hops", "ranked_below_k")
+    summary = document["summary"]
+    assert summary["verdicts"] == dict.fromkeys(verdicts, 1)
     # Shares of the two questions: each of the first's five is worth .1, the second's one .5.
-    lost = {step["step"]: pytest.approx(step["loss"]) for step in document["summary"]["waterfall"]}
+    lost = {step["step"]: pytest.approx(step["loss"]) for step in summary["waterfall"]}
     assert lost == {
         "in graph": 0.1,
         "a seed linked": 0.5,
@@ -80,36 +67,28 @@ def test_each_reference_carries_its_verdict_and_evidence(run_cli, tmp_path) -> N
         "room in k": 0.0,
         "recall@k": 0.1,
     }
-    assert document["summary"]["waterfall"][-1]["recall"] == pytest.approx(
-        document["summary"]["mean_recall_at_k"]
-    )
+    assert summary["waterfall"][-1]["recall"] == pytest.approx(summary["mean_recall_at_k"])
 
 
 def test_gold_seeds_show_what_linking_loses(run_cli, tmp_path) -> None:
-    document = evaluated(
-        run_cli,
-        tmp_path,
-        [
-            {"query": "Whom does Anna know?", "reference_entities": ["Bert"], "seed_entities": ["Anna"]},
-            {"query": "What is hers?", "reference_entities": ["Rex"], "seed_entities": ["Bert", "Anna"]},
-        ],
-        *("--hops", "1", "--top-k", "5"),
-    )
-    summary = document["summary"]
+    questions = [
+        asked("Whom does Anna know?", "Bert", seed_entities=["Anna"]),
+        asked("What is hers?", "Rex", seed_entities=["Bert", "Anna"]),
+    ]
+    summary = evaluated(run_cli, tmp_path, questions, "--hops", "1", "--top-k", "5")["summary"]
     assert summary["waterfall"][-1]["recall"] == 0.5
     assert summary["waterfall_gold_seeds"][-1]["recall"] == 1.0
     # The first question links to all of its gold seeds, the second to none; what was linked was right.
     assert (summary["linking"]["seed_precision"], summary["linking"]["seed_recall"]) == (1.0, 0.5)
 
 
-def test_hop_tags_are_held_against_the_graph(run_cli, tmp_path) -> None:
-    asked = [
-        {"query": "Anna a", "reference_entities": ["Rex"], "tags": ["2-hop"]},
-        {"query": "Anna b", "reference_entities": ["Bert", "Carl"], "tags": ["2-hop"]},
-        {"query": "Anna c", "reference_entities": ["Zoe"], "tags": ["2-hop"]},
+def test_hop_tags_are_held_against_the_graph(tmp_path) -> None:
+    questions = [
+        asked("Anna a", "Rex", tags=["2-hop"]),
+        asked("Anna b", "Bert", "Carl", tags=["2-hop"]),
+        asked("Anna c", "Zoe", tags=["2-hop"]),
     ]
-    evaluated(run_cli, tmp_path, asked)
-    graph, examples = load_graph(tmp_path / "data/kg/tale-KG.json"), load_questions(asked)
+    graph, examples = load_graph(write_kg(tmp_path / KG, TALE, TRIPLES)), load_questions(questions)
     found = evaluate(graph, examples, Config(), default_measures(5))
     tags = hop_tags(graph.adjacency, examples.examples, found.judgments, found.linked)
     assert tags == {"2-hop": HopTag(questions=3, agree=1, differ=1, unmeasured=1, measured={2: 1, 3: 1})}

@@ -19,8 +19,7 @@ def drafted(run_cli, tmp_path: Path, name: str, text: str, *more: object):
     source = tmp_path / name
     source.write_text(text, encoding="utf-8")
     path = tmp_path / "draft.jsonl"
-    found = run_cli("recommend", "--dataset", source, "-g", GRAPH, "-o", path, *more)
-    assert found.exit_code == 0, found.stderr
+    found = run_cli("recommend", "--dataset", source, "-g", GRAPH, "-o", path, *more, code=0)
     return found, read_drafts(path)
 
 
@@ -44,8 +43,8 @@ def test_candidates_come_from_every_retriever_with_their_evidence(run_cli, tmp_p
 
 def test_a_draft_is_no_gold_set(run_cli, tmp_path: Path) -> None:
     drafted(run_cli, tmp_path, "q.txt", "Who killed Julia Stoner?\n", "--retrievers", "bfs")
-    found = run_cli("eval", "--dataset", tmp_path / "draft.jsonl", "-g", GRAPH, "--skip-generation")
-    assert found.exit_code == 2
+    command = ("eval", "--dataset", tmp_path / "draft.jsonl", "-g", GRAPH, "--skip-generation")
+    found = run_cli(*command, code=2)
     assert found.stderr.count("this is a draft that needs review") == 1
 
 
@@ -70,7 +69,6 @@ def test_agreement_of_rankings_is_the_mean_overlap_of_their_heads() -> None:
     [
         ("q.csv", 'id,question,tags\nx,Who is it?,"a,b"\n'),
         ("q.tsv", "id\tquery\ttags\nx\tWho is it?\ta,b\n"),
-        ("q.jsonl", '{"id": "x", "question": "Who is it?", "tags": ["a", "b"]}\n'),
         ("q.json", '[{"query_id": "x", "query": "Who is it?", "tags": ["a", "b"]}]'),
     ],
 )

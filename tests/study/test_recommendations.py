@@ -6,8 +6,10 @@ import json
 
 import pytest
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import kg, write_gold, write_kg
 from tiny_graph_rag.report.plain import worst_by
+
+CHAIN = [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")]
 
 
 def evaluated(run_cli, tmp_path, *questions, options=(), retriever="bfs-plain"):
@@ -15,26 +17,16 @@ def evaluated(run_cli, tmp_path, *questions, options=(), retriever="bfs-plain"):
     write_kg(
         tmp_path / "data/kg/tale-KG.json",
         ["Anna", "Bert", "Rex", "Carl", "Dora"],
-        [
-            ("Anna", "KNOWS", "Bert"),
-            ("Bert", "OWNS", "Rex"),
-            ("Rex", "BITES", "Carl"),
-            ("Carl", "FEARS", "Dora"),
-        ],
+        [*CHAIN, ("Rex", "BITES", "Carl"), ("Carl", "FEARS", "Dora")],
     )
     write_gold(tmp_path / "data/eval/tale-eval.jsonl", *questions)
-    done = run_cli(
-        *("eval", "--dataset", "tale-eval.jsonl", "--quiet", "-o", "./r.json", "--retriever", retriever),
-        *options,
-    )
-    assert done.exit_code == 0, done.stderr
+    command = ("eval", "--dataset", "tale-eval.jsonl", "--quiet", "-o", "./r.json")
+    run_cli(*command, "--retriever", retriever, *options, code=0)
     return json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
 
 
 def rules(document) -> dict:
-    return {
-        recommendation["rule"]: recommendation for recommendation in document["summary"]["recommendations"]
-    }
+    return {advice["rule"]: advice for advice in document["summary"]["recommendations"]}
 
 
 def test_what_lies_beyond_the_hops_is_said_and_more_hops_are_tried(run_cli, tmp_path):
@@ -52,11 +44,8 @@ def test_a_missed_reference_shows_the_walk_that_would_have_reached_it(run_cli, t
     document = evaluated(run_cli, tmp_path, question, options=("--hops", "1"))
     (reference,) = document["results"][0]["references"]
     assert reference["verdict"] == "beyond_hops"
-    assert [(step["from"], step["relation"], step["to"]) for step in reference["path"]] == [
-        ("Anna", "KNOWS", "Bert"),
-        ("Bert", "OWNS", "Rex"),
-        ("Rex", "BITES", "Carl"),
-    ]
+    walk = [(step["from"], step["relation"], step["to"]) for step in reference["path"]]
+    assert walk == [*CHAIN, ("Rex", "BITES", "Carl")]
     assert {"Rex", "Carl"} <= set(document["entities"])
 
 
@@ -75,27 +64,15 @@ def test_a_perfect_run_and_one_without_references_need_no_advice(run_cli, tmp_pa
 def test_what_a_hybrid_found_without_a_path_and_ranked_below_k_lies_beyond_the_hops_too(run_cli, tmp_path):
     """Three entities share the question's word; the one that is asked for would be reached by a path."""
     names = ["Anna", "Bert", "Rex", "Carl", "Dora", "Emil"]
-    graph = {
-        "entities": {
-            name: {"name": name, "description": "a tanner of the old town" if name in "CarlDoraEmil" else ""}
-            for name in names
-        },
-        "relationships": [
-            {"source_entity_id": one, "relationship_type": kind, "target_entity_id": other}
-            for one, kind, other in (
-                ("Anna", "KNOWS", "Bert"),
-                ("Bert", "OWNS", "Rex"),
-                ("Rex", "BITES", "Emil"),
-            )
-        ],
-    }
+    graph = kg(names, [*CHAIN, ("Rex", "BITES", "Emil")])
+    for name in ("Carl", "Dora", "Emil"):
+        graph["entities"][name]["description"] = "a tanner of the old town"
     (tmp_path / "data/kg").mkdir(parents=True)
     (tmp_path / "data/kg/tale-KG.json").write_text(json.dumps(graph), encoding="utf-8")
     question = {"query": "Which tanner does the dog of Anna's friend bite?", "reference_entities": ["Emil"]}
     write_gold(tmp_path / "data/eval/tale-eval.jsonl", question)
     command = ("eval", "--dataset", "tale-eval.jsonl", "--hops", "1", "--top-k", "1", "-o", "./r.json")
-    done = run_cli(*command, "--retriever", "hybrid:bfs+bm25", "--linker", "names")
-    assert done.exit_code == 0, done.stderr
+    done = run_cli(*command, "--retriever", "hybrid:bfs+bm25", "--linker", "names", code=0)
     document = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     (reference,) = document["results"][0]["references"]
     assert (reference["verdict"], reference["hop"]) == ("ranked_below_k", 3)
@@ -132,8 +109,7 @@ def test_the_worst_of_questions_without_references_say_what_was_wrong(run_cli, t
     write_kg(tmp_path / "data/kg/pair-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
     write_gold(tmp_path / "data/eval/pair-eval.jsonl", {"query": "Who is Anna?", "reference_entities": []})
     options = ("--measures", "no_answer_accuracy", "-o", "./r.json")
-    done = run_cli("eval", "--dataset", "pair-eval.jsonl", *options)
-    assert done.exit_code == 0, done.stderr
+    done = run_cli("eval", "--dataset", "pair-eval.jsonl", *options, code=0)
     assert "should return nothing, but returned entities" in done.stdout
     assert "every reference is found" not in done.stdout
 
@@ -147,10 +123,7 @@ def test_questions_are_ranked_from_the_worst_by_a_measure_that_rises_to_one() ->
 def test_seeds_that_the_graph_lacks_are_no_reason_to_stop(run_cli, tmp_path) -> None:
     # Linked to Anna, who is then left out; without a seed the text finds her. Of no seed no share is known.
     question = {"query": "Is it Anna?", "reference_entities": ["Anna"], "seed_entities": ["Nobody"]}
-    document = evaluated(
-        *(run_cli, tmp_path, question),
-        options=("--exclude-seeds",),
-        retriever="hybrid:bfs-plain+bm25",
-    )
+    options = ("--exclude-seeds",)
+    document = evaluated(run_cli, tmp_path, question, options=options, retriever="hybrid:bfs-plain+bm25")
     found = rules(document)["better linking"]["evidence"]
     assert found == {"gain": 1.0, "seed_recall": None}

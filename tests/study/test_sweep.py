@@ -17,8 +17,7 @@ GRAPH = ROOT / "data/kg/김유정-동백꽃-KG.json"
 
 
 def swept(run_cli, tmp_path, *options):
-    done = run_cli("sweep", *options, "--quiet", "-o", "./s.json")
-    assert done.exit_code == 0, done.stderr
+    run_cli("sweep", *options, "--quiet", "-o", "./s.json", code=0)
     return json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))
 
 
@@ -38,10 +37,8 @@ def test_each_setting_equals_the_eval_with_those_hops(run_cli, tmp_path, retriev
     ]
     for setting in document["settings"]:
         options = ("--hops", setting["hops"], "--top-k", setting["top_k"], "--retriever", retriever)
-        done = run_cli(
-            "eval", *files, *options, "--set", "evaluation.latency_sample=0", "--quiet", "-o", "./e.json"
-        )
-        assert done.exit_code == 0
+        quickly = ("--set", "evaluation.latency_sample=0", "--quiet", "-o", "./e.json")
+        run_cli("eval", *files, *options, *quickly, code=0)
         summary = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))["summary"]
         for measure, mean in summary["measures"].items():
             assert setting["measures"][measure] == same(mean), (setting["hops"], measure)
@@ -145,22 +142,14 @@ def test_many_signs_are_drawn_as_normal_variables() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ("--hops", "3-1"),
-        ("--hops", "a"),
-        ("--hops", ""),
-        ("--hops", "1001"),
-        ("--top-k", "0"),
-        ("--top-k", "500"),
-        ("--tolerance", "2"),
-        ("--retriever", "bsf"),
-        ("--decide-by", "luck@5"),
-        ("--set", "depth=3,10"),  # a list of three says nothing of the first five
-        ("--set", "depth=10", "--measures", "recall@20"),
+        *("--hops 3-1", "--hops a", "--hops=", "--hops 1001", "--top-k 0", "--top-k 500", "--tolerance 2"),
+        *("--retriever bsf", "--decide-by luck@5"),
+        "--set depth=3,10",  # a list of three says nothing of the first five
+        "--set depth=10 --measures recall@20",
     ],
 )
 def test_what_cannot_be_swept_is_said(run_cli, options) -> None:
-    done = run_cli("sweep", "--dataset", HARDSET, "-g", GRAPH, *options)
-    assert done.exit_code == 2
+    done = run_cli("sweep", "--dataset", HARDSET, "-g", GRAPH, *options.split(), code=2)
     assert done.stderr.startswith("error: ")
 
 
