@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -18,36 +18,22 @@ def world(people: int = 60) -> tuple[KnowledgeGraph, EvalSet]:
     turn: `Who is the forebear of Person 7?`"""
     triples, asked = [], []
     for number in range(people):
-        for type in WORDS:
-            triples.append((f"Person {number}", type, f"{type.title()} {number}"))
+        triples += [(f"Person {number}", type, f"{type.title()} {number}") for type in WORDS]
         type = list(WORDS)[number % len(WORDS)]
-        asked.append(
-            Example(
-                f"q{number}",
-                f"What is the {WORDS[type]} of Person {number}?",
-                (f"{type.title()} {number}",),
-            )
-        )
+        query, answer = f"What is the {WORDS[type]} of Person {number}?", f"{type.title()} {number}"
+        asked.append(Example(f"q{number}", query, (answer,)))
     return KnowledgeGraph.from_triples(triples, name="world"), EvalSet(tuple(asked), name="world")
 
 
 def write_world(folder: Path, people: int = 60) -> None:
     """`world-KG.json` and `world-eval.jsonl`."""
     graph, questions = world(people)
-    names = list(graph.entities.names)
-    relations = [
-        {
-            "source_entity_id": names[graph.relations.sources[row]],
-            "relationship_type": graph.relations.types[row],
-            "target_entity_id": names[graph.relations.targets[row]],
-        }
-        for row in range(len(graph.relations))
-    ]
-    document = {"entities": {name: {"name": name} for name in names}, "relationships": relations}
-    (folder / "world-KG.json").write_text(json.dumps(document), encoding="utf-8")
-    rows = [
+    names, found = list(graph.entities.names), graph.relations
+    columns = zip(found.sources.tolist(), found.types, found.targets.tolist(), strict=True)
+    triples = [(names[source], type, names[target]) for source, type, target in columns]
+    write_kg(folder / "world-KG.json", names, triples)
+    rows = (
         {"id": one.id, "query": one.query, "reference_entities": list(one.reference_entities)}
         for one in questions
-    ]
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / "world-eval.jsonl").write_text(text, encoding="utf-8")
+    )
+    write_gold(folder / "world-eval.jsonl", *rows)

@@ -87,22 +87,19 @@ def test_what_may_be_two_things_is_not_proposed_without_more_to_go_by(names: tup
 
 
 @pytest.mark.parametrize(
-    ("type", "one", "other"),
+    ("type", "one", "other", "is_one"),
     [
-        ("COMPANY", "Nordwind", "Nordwind AG"),
-        ("THING", "bed for guests", "beds for guests"),
-        ("THING", "RNWS", "Rotating North Wind Sail"),  # four letters of one type
-        ("DISEASE", "길랭-바레 증후군 (GBS)", "길랭바레 증후군"),
+        ("COMPANY", "Nordwind", "Nordwind AG", True),
+        ("THING", "bed for guests", "beds for guests", True),
+        ("THING", "RNWS", "Rotating North Wind Sail", True),  # four letters of one type
+        ("DISEASE", "길랭-바레 증후군 (GBS)", "길랭바레 증후군", True),
+        ("THING", "Bell-rope", "Bell-ropes", True),
+        ("PERSON", "Percy Armitage", "Percy Armitages", False),
+        ("WORK", "Alien", "Aliens", False),
     ],
 )
-def test_forms_that_types_bear_out_are_one(type: str, one: str, other: str) -> None:
-    assert merged(graph(typed(type, one, other))) == [{one, other}]
-
-
-def test_a_single_word_in_the_plural_is_one_thing_where_types_say_that_it_is_a_thing() -> None:
-    assert merged(graph(typed("THING", "Bell-rope", "Bell-ropes"))) == [{"Bell-rope", "Bell-ropes"}]
-    assert merged(graph(typed("PERSON", "Percy Armitage", "Percy Armitages"))) == []
-    assert merged(graph(typed("WORK", "Alien", "Aliens"))) == []
+def test_forms_are_one_where_types_bear_them_out(type: str, one: str, other: str, is_one: bool) -> None:
+    assert merged(graph(typed(type, one, other))) == ([{one, other}] if is_one else [])
 
 
 def test_the_plural_of_a_role_is_one_thing_where_a_text_writes_it_in_small_letters() -> None:
@@ -122,32 +119,22 @@ def test_a_letter_apart_needs_the_same_description() -> None:
 
 
 def test_two_of_different_kinds_or_with_a_relation_between_them_are_two() -> None:
-    two = {
-        "1": {"name": "Lake George", "entity_type": "PLACE"},
-        "2": {"name": "Lake-George", "entity_type": "PERSON"},
-    }
-    assert merged(graph(two)) == []
-    charity = {
-        "1": {"name": "BreadCare", "entity_type": "ORGANIZATION"},
-        "2": {"name": "Bread Care", "entity_type": "CONCEPT"},
-    }
-    assert merged(graph(charity)) == []
+    kinds = ("Lake George", "PLACE"), ("Lake-George", "PERSON")
+    charity = ("BreadCare", "ORGANIZATION"), ("Bread Care", "CONCEPT")
+    for pair in (kinds, charity):
+        assert merged(graph({name: {"name": name, "entity_type": type} for name, type in pair})) == []
     names = ["Lake George", "Lake-George"]
     assert merged(graph(names, [("Lake George", "SISTER_OF", "Lake-George")])) == []
     assert merged(graph(names, [("Lake George", "also known as", "Lake-George")])) == [set(names)]
 
 
 def test_two_years_of_release_make_two_films() -> None:
-    films = [f"Film {number}x" for number in range(30)]
-    triples = [(film, "RELEASED", f"{1950 + number}") for number, film in enumerate(films)]
-    years = [year for _, _, year in triples]
+    triples = [(f"Film {number}x", "RELEASED", f"{1950 + number}") for number in range(30)]
     both = ["The Long Good Night", "Long Good Night"]
-    same = graph([*films, *years, *both], [*triples, (both[0], "RELEASED", "1950")])
-    assert merged(same) == [set(both)]
-    other = graph(
-        [*films, *years, *both], [*triples, (both[0], "RELEASED", "1950"), (both[1], "RELEASED", "1951")]
-    )
-    assert merged(other) == []
+    names = [*(name for film, _, year in triples for name in (film, year)), *both]
+    one, other = ((name, "RELEASED", year) for name, year in zip(both, ("1950", "1951"), strict=True))
+    assert merged(graph(names, [*triples, one])) == [set(both)]
+    assert merged(graph(names, [*triples, one, other])) == []
 
 
 def test_a_name_that_is_another_entitys_alias_is_proposed_unless_two_have_it() -> None:

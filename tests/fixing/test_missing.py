@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from tiny_graph_rag.fixing.missing import propose_asks
+from tiny_graph_rag.fixing.patch import Ask
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
+MILL = "A smith. The old mill is near his house."
 CITY = KnowledgeGraph.from_records(
     {
         "a": {"name": "Ada", "description": "A painter who lived with Bert Olsen.", "source_chunks": ["c1"]},
-        "b": {
-            "name": "Bert Olsen",
-            "description": "A smith. The old mill is near his house.",
-            "source_chunks": ["c2"],
-        },
+        "b": {"name": "Bert Olsen", "description": MILL, "source_chunks": ["c2"]},
         "c": {"name": "Cora", "description": "A nurse."},
         "d": {"name": "Dora", "description": "A judge."},
     },
@@ -21,23 +19,24 @@ CITY = KnowledgeGraph.from_records(
 )
 
 
+def asks(query: str, reference: str) -> list[Ask]:
+    return propose_asks(CITY, EvalSet((Example("q", query, (reference,)),)))
+
+
 def test_two_that_a_text_names_together_are_asked_about_where_a_question_needs_it() -> None:
-    (ask,) = propose_asks(CITY, EvalSet((Example("q", "With whom did Ada live?", ("Bert Olsen",)),)))
+    (ask,) = asks("With whom did Ada live?", "Bert Olsen")
     assert ask.question == "How are Ada and Bert Olsen related?"
     assert ask.entity_ids == ("a", "b")
     assert ask.texts == ("A painter who lived with Bert Olsen.",)
     assert ask.chunks == ("c1",)
     assert (ask.lifts, ask.questions) == (1, ("q",))
-
-
-def test_a_relation_may_be_missing_one_step_before_the_reference() -> None:
-    (ask,) = propose_asks(CITY, EvalSet((Example("q", "Whom does Ada's companion know?", ("Cora",)),)))
-    assert ask.entity_ids == ("a", "b")
+    # A relation may be missing one step before the reference.
+    assert [one.entity_ids for one in asks("Whom does Ada's companion know?", "Cora")] == [("a", "b")]
 
 
 def test_nothing_is_asked_where_no_text_names_both_or_a_relation_joins_them() -> None:
-    assert propose_asks(CITY, EvalSet((Example("q", "Whom does Ada know?", ("Dora",)),))) == []
-    assert propose_asks(CITY, EvalSet((Example("q", "Whom does Bert Olsen know?", ("Cora",)),))) == []
+    assert asks("Whom does Ada know?", "Dora") == []
+    assert asks("Whom does Bert Olsen know?", "Cora") == []
 
 
 def test_a_relation_that_the_gold_set_names_is_asked_for_with_its_type() -> None:
@@ -55,29 +54,21 @@ def test_a_relation_that_the_gold_set_names_is_asked_for_with_its_type() -> None
 
 
 def test_a_lost_reference_is_asked_for_with_the_texts_that_mention_it() -> None:
-    (ask,) = propose_asks(CITY, EvalSet((Example("q", "What is near the smith's house?", ("old mill",)),)))
+    (ask,) = asks("What is near the smith's house?", "old mill")
     assert ask.reference == "old mill"
     assert ask.question == "What is old mill? The graph has no entity of this name."
-    assert ask.texts == ("A smith. The old mill is near his house.",)
+    assert ask.texts == (MILL,)
     assert ask.chunks == ("c2",)
 
 
 def test_a_lost_reference_that_looks_like_a_name_is_asked_about_and_never_renamed() -> None:
-    (ask,) = propose_asks(CITY, EvalSet((Example("q", "?", ("Bert Olson",)),)))
+    (ask,) = asks("?", "Bert Olson")
     assert ask.question == "Is Bert Olson the same as Bert Olsen, or is it missing?"
     assert ask.entity_ids == ("b",)
 
 
 def test_what_most_questions_would_gain_from_is_asked_first() -> None:
-    questions = EvalSet(
-        (
-            Example("q1", "?", ("lighthouse",)),
-            Example("q2", "?", ("harbour",)),
-            Example("q3", "?", ("harbour", "lighthouse")),
-            Example("q4", "?", ("harbour",)),
-        )
-    )
-    assert [(ask.reference, ask.lifts) for ask in propose_asks(CITY, questions)] == [
-        ("harbour", 3),
-        ("lighthouse", 2),
-    ]
+    lost = ("lighthouse",), ("harbour",), ("harbour", "lighthouse"), ("harbour",)
+    questions = EvalSet(tuple(Example(f"q{n}", "?", references) for n, references in enumerate(lost)))
+    found = [(ask.reference, ask.lifts) for ask in propose_asks(CITY, questions)]
+    assert found == [("harbour", 3), ("lighthouse", 2)]

@@ -29,16 +29,15 @@ def groups_of(*examples: Example) -> list[int]:
 
 
 def test_the_same_references_or_nearly_the_same_words_are_one_group() -> None:
-    first = Example("a", "Whom does Anna know?", ("Bert",))
-    same_references = Example("b", "Which friend has she?", ("Bert",))
-    other = Example("c", "What does Bert own, pray?", ("Rex",))
-    same_words = Example("d", "What does Bert own, prays?", ("Anna", "Rex"))
-    named = Example("e", "Something else entirely", ("Nobody",), group="g")
-    also_named = Example("f", "Nothing like it", ("Anna",), group="g")
-    found = groups_of(first, same_references, other, same_words, named, also_named)
-    assert found[0] == found[1]
-    assert found[2] == found[3]
-    assert found[4] == found[5]
+    found = groups_of(
+        Example("a", "Whom does Anna know?", ("Bert",)),
+        Example("b", "Which friend has she?", ("Bert",)),
+        Example("c", "What does Bert own, pray?", ("Rex",)),
+        Example("d", "What does Bert own, prays?", ("Anna", "Rex")),
+        Example("e", "Something else entirely", ("Nobody",), group="g"),
+        Example("f", "Nothing like it", ("Anna",), group="g"),
+    )
+    assert found[::2] == found[1::2]
     assert len(set(found)) == 3
 
 
