@@ -87,11 +87,15 @@ def is_date(name: str) -> bool:
 
 # What a question word asks for, in words that types may have.
 _ASKED = {
-    ("who", "whom", "whose", "누구", "누가"): table(
+    ("who", "whom", "whose", "누구", "누가", "사람은", "인물은", "이는"): table(
         "person people human character man woman family group organization 인물 사람"
     ),
-    ("where", "어디"): table("place location city town country region site address 장소 위치 곳 지역"),
-    ("when", "언제"): table("time date year day month century period era 시간 날짜 연도 시기 때"),
+    ("where", "어디", "곳은", "장소는"): table(
+        "place location city town country region site address 장소 위치 곳 지역"
+    ),
+    ("when", "언제", "때는", "시기는"): table(
+        "time date year day month century period era 시간 날짜 연도 시기 때"
+    ),
 }
 # Kinds of things, but no relation to one: where something is asks for no country.
 _NO_RELATIONS = table("city country town region family group organization man woman character")

@@ -33,6 +33,8 @@ from tiny_graph_rag.files import stamp_of
 from tiny_graph_rag.language.folding import HAS_UNSPACED, UNSPACED, folded_letters
 from tiny_graph_rag.language.function_words import (
     ENDINGS,
+    FINALS,
+    FIRST_SYLLABLE,
     FUNCTION_WORDS,
     NAMELESS,
     PARTICLES,
@@ -49,6 +51,9 @@ SHORTEST_STEM = 3  # letters that a light stem keeps
 SHARED_PREFIX = 4  # letters that two English words share at least to count as related
 LONGEST_COMPOUND = 64  # letters: of no longer word the parts are sought, for each of its ends is looked at
 PAST = 20  # the final consonant ㅆ
+VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"  # in the order of Hangul syllables
+SWALLOWED = {"ㅕ": "ㅣ", "ㅘ": "ㅗ", "ㅝ": "ㅜ", "ㅙ": "ㅚ"}  # by the past of a verb: 그리었 → 그렸
+NIEUN = 4  # the final consonant ㄴ
 KOREAN_STEM = 2  # syllables that a Korean stem keeps: one alone is any word
 
 ENGLISH_QUESTION_WORDS = table("who whom whose what which when where how why")
@@ -76,6 +81,19 @@ ARABIC = re.compile(
     f"(?:و?ال|بال|كال|فال|لل)?([\u0621-\u064a]{{{SHORTEST_STEM},}}?)(?:تها|تهم|ته|ها|ان|ات|ون|ين|ية|ه|ة|ي)?"
 )
 
+
+def _ending_in(final: int) -> str:
+    """All syllables with a final consonant."""
+    return "".join(map(chr, range(FIRST_SYLLABLE + final, FIRST_SYLLABLE + 19 * 21 * FINALS, FINALS)))
+
+
+# A verb before a noun (쓰는, 죽은, 세운), or in the past with what ends a clause (썼나, 세웠는가);
+# 있 is no past, 겠 the future.
+KOREAN_VERB = re.compile(
+    f"(?P<stem>[가-힣]*)(?:(?P<noun>(?<=[가-힣])[는은])|(?P<closed>[{_ending_in(NIEUN)}])"
+    f"|(?P<past>(?![있겠])[{_ending_in(PAST)}])"
+    "(?:다|다는|다고|던|던가|나|나요|니|냐|는가|는지|는데|을까|을까요|어|어요|지|지요|죠|고|으며|지만|습니다|습니까)?)"
+)
 
 # Where the words of a text stand, in any script. A word is a run of letters and digits with the marks that
 # belong to them: vowels and tones of Indic scripts, Thai, Lao, Burmese and Khmer, Arabic vowels, accents of
@@ -253,6 +271,23 @@ def _without_past(word: str) -> str:
     if len(word) <= KOREAN_STEM or final_consonant(word[-1]) != PAST:
         return word
     return word[:-1] + chr(ord(word[-1]) - PAST)
+
+
+def dictionary_form(word: str) -> str:
+    """Of a Korean verb in the past or before a noun: 썼나, 쓴, 쓰는 → 쓰다; 세웠는가 → 세우다; 살았다 → 살다.
+    Any other word as it is."""
+    form = KOREAN_VERB.fullmatch(word)
+    if form is None:
+        return word
+    if form["noun"] or form["past"] in tuple("았었였했"):
+        return form["stem"] + ("하다" if form["past"] == "했" else "다")
+    last = form["past"] or form["closed"]
+    first, vowel = divmod((ord(last) - FIRST_SYLLABLE) // FINALS, len(VOWELS))
+    present = VOWELS[vowel]
+    if form["past"]:
+        present = "ㅡ" if last in "썼컸떴껐" else SWALLOWED.get(present, present)
+    place = first * len(VOWELS) + VOWELS.index(present)
+    return f"{form['stem']}{chr(FIRST_SYLLABLE + place * FINALS)}다"
 
 
 @lru_cache(CACHED_WORDS)

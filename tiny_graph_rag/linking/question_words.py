@@ -18,7 +18,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
 from tiny_graph_rag.language.folding import UNSPACED, folded_letters
 from tiny_graph_rag.language.function_words import without_requests
-from tiny_graph_rag.language.kinds import KINDS_ASKED, relation_asked, singular, synonyms
+from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind, relation_asked, singular, synonyms
 from tiny_graph_rag.language.words import (
     KOREAN_STEM,
     NOUN_FOLLOWS,
@@ -28,6 +28,7 @@ from tiny_graph_rag.language.words import (
     SHARED_PREFIX,
     SHORT,
     asks_about_the_named,
+    dictionary_form,
     ends_of,
     is_function_word,
     is_in_listed_language,
@@ -85,13 +86,15 @@ def tokens(masked: str) -> tuple[dict[int, str], list[int]]:
 
 
 def question_word(words: dict[int, str], seeds: list[int]) -> int | None:
-    """The question word that asks: the one that leads the question, else the last; others are relative."""
+    """The question word that asks: the one that leads the question, else the last; others are relative.
+    Without any, a Korean noun that asks by ending the question: …을 쓴 *사람은*?"""
     asking = [place for place, word in words.items() if is_question_word(word)]
     for place in asking:
         before = [word for other, word in words.items() if other < place]
         if all(map(is_function_word, before)) and not any(seed < place for seed in seeds):
             return place
-    return asking[-1] if asking else None
+    last = max(words, default=None)
+    return asking[-1] if asking else last if last is not None and asked_kind(words[last]) else None
 
 
 def noun_asked_for(words: dict[int, str], asking: int | None) -> frozenset[int]:
@@ -109,7 +112,8 @@ def noun_asked_for(words: dict[int, str], asking: int | None) -> frozenset[int]:
                 break
             place += 1
         return frozenset(places)
-    return frozenset({asking - 1} if is_korean(word) and asking - 1 in words else ())
+    is_noun = not is_question_word(word)
+    return frozenset({asking - 1} if is_korean(word) and not is_noun and asking - 1 in words else ())
 
 
 def is_evidence(word: str, *, asks: bool = False) -> bool:
@@ -249,11 +253,13 @@ class RelationWords:
         ]
 
     def has_synonym(self, word: str) -> bool:
-        return word in self._synonyms or stem(word) in self._synonyms
+        return bool(self.by_synonym(word))
 
     def by_synonym(self, word: str) -> Claims:
         """The types that a word means by the common words for relations."""
-        types = self._synonyms.get(word) or self._synonyms.get(stem(word)) or ()
+        verb = dictionary_form(word)
+        forms = (word, stem(word), verb, verb.removesuffix("하다"))
+        types: Iterable[int] = next((self._synonyms[form] for form in forms if form in self._synonyms), ())
         return dict.fromkeys(types, (self._other_name, NO_WORD))
 
     @cached_property
@@ -275,6 +281,7 @@ class RelationWords:
             for synonym in new:
                 known.setdefault(synonym, set()).update(codes)
                 known.setdefault(stem(synonym), set()).update(codes)
+                known.setdefault(dictionary_form(synonym), set()).update(codes)
         return known
 
     def _heads(self, code: int) -> list[str]:
