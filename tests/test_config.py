@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, read_json
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.reference import commands
 from tiny_graph_rag.config import FLAGS, Config, Setting, all_settings, as_option, find_setting
@@ -108,12 +108,27 @@ def test_a_setting_for_one_run_reaches_the_results(own_folder: Path, run_cli) ->
     command_files(own_folder)
     call = ("eval", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "--skip-generation", "-o", "./r.json")
     run_cli(*call, "--set", "retrieval.depth=7", "--set", "openai.seed=none", code=0)
-    config = json.loads((own_folder / "r.json").read_text("utf-8"))["config"]
-    assert (config["retrieval"]["depth"], config["openai"]["seed"], config["evaluation"]["seed"]) == (
-        7,
-        None,
-        0,
-    )
+    config = read_json(own_folder / "r.json")["config"]
+    found = (config["retrieval"]["depth"], config["openai"]["seed"], config["evaluation"]["seed"])
+    assert found == (7, None, 0)
+
+
+UPSTREAM = """\
+openai: {base_url: null, model: "gpt-4o-mini", temperature: 0.0, max_tokens: 4096}
+chunking: {chunk_size: 1024, chunk_overlap: 64}
+storage: {kg_dir: null, dataset_dir: null, hardset_dir: "data/eval-hardset"}
+"""
+
+
+def test_upstreams_settings_are_taken_and_what_makes_graphs_is_named(own_folder: Path, run_cli) -> None:
+    command_files(own_folder)
+    (own_folder / "config.yaml").write_text(UPSTREAM, encoding="utf-8")
+    done = run_cli(*SET[0], code=0)
+    ignored = "config.yaml: ignored settings of upstream tiny-graph-RAG: chunking, storage.hardset_dir"
+    assert f"warning: {ignored}" in done.stderr
+    config = json.loads(done.stdout)["config"]
+    assert (config["openai"]["model"], config["openai"]["max_tokens"]) == ("gpt-4o-mini", 4096)
+    assert config["storage"]["kg_dir"] == "data/kg"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +145,7 @@ def test_a_sweep_refuses_to_vary_what_changes_nothing(
     given: tuple[str, ...], words: str, own_folder: Path, run_cli
 ) -> None:
     command_files(own_folder)
-    refused = run_cli("sweep", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "--set", *given, code=2)
+    refused = run_cli("sweep --dataset t-eval.jsonl -g t-KG.json --set", *given, code=2)
     assert words in refused.stderr
 
 
@@ -145,7 +160,7 @@ def test_a_sweep_refuses_to_vary_what_changes_nothing(
 )
 def test_a_sweep_varies_what_changes_something(given: tuple[str, ...], own_folder: Path, run_cli) -> None:
     command_files(own_folder)
-    done = run_cli("sweep", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "-o", "-", "--set", *given)
+    done = run_cli("sweep --dataset t-eval.jsonl -g t-KG.json -o - --set", *given)
     assert "can't change" not in done.output
 
 
@@ -183,7 +198,7 @@ def test_options_are_few_none_is_hidden_and_those_of_eval_stay(run_cli) -> None:
     assert [option.name for _, option in options if getattr(option, "hidden", False)] == []
     flags = {flag for name, option in options if name in ("", "eval") for flag in option.opts}
     assert {f"--{name}" for name in EVAL.split()} | {"-g", "-o"} <= flags
-    named = set(re.findall(r"(?m)^ +(?:-\w, )?(--[a-z-]+)", help_ := run_cli("eval", "--help").stdout))
+    named = set(re.findall(r"(?m)^ +(?:-\w, )?(--[a-z-]+)", help_ := run_cli("eval --help").stdout))
     named |= set(re.findall(r"--[a-z-]+", help_[help_.index("On every command") :]))
     assert len(named) <= 34
     assert {f"--{name}" for name in EVAL.split()} <= named
@@ -191,10 +206,10 @@ def test_options_are_few_none_is_hidden_and_those_of_eval_stay(run_cli) -> None:
 
 
 def test_common_options_stand_before_or_after_the_command(run_cli, own_folder) -> None:
-    before, after = run_cli("--lang", "ko", "measures"), run_cli("measures", "--lang=ko")
+    before, after = run_cli("--lang ko measures"), run_cli("measures --lang=ko")
     assert before.stdout == after.stdout != run_cli("measures").stdout
-    assert run_cli("query", "--", "--quiet").exit_code == 2  # a question, and no graph is here
-    assert run_cli("measures", "--set").stderr.startswith("error: --set needs a value")
+    assert run_cli("query -- --quiet").exit_code == 2  # a question, and no graph is here
+    assert run_cli("measures --set").stderr.startswith("error: --set needs a value")
 
 
 def test_an_unusable_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

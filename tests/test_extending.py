@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import ROOT, read_json, write_gold, write_kg
 from tests.test_registry import EVERY
 
 Run = Callable[..., Result]
@@ -76,9 +75,8 @@ def town(tmp_path: Path) -> Path:
 
 
 def evaluated(run_cli: Run, *options: str) -> dict:
-    done = run_cli("eval", "--dataset", "town-eval.jsonl", "-g", "town-KG.json", "-o", "./out.json", *options)
-    assert done.exit_code == 0, done.output
-    return json.loads(Path("out.json").read_text(encoding="utf-8"))
+    run_cli("eval --dataset town-eval.jsonl -g town-KG.json -o ./out.json", *options, code=0)
+    return read_json(Path("out.json"))
 
 
 def test_the_docs_have_an_example_of_every_kind() -> None:
@@ -128,7 +126,7 @@ def test_the_measure(run_cli: Run) -> None:
     assert means["fbeta(beta=0.5)@4"] == pytest.approx(1.25 * 1 / (0.25 * 1 + 4))
     listed = run_cli("measures").stdout
     assert "fbeta[(beta=2)]@k" in listed
-    wrong = run_cli("eval", "--dataset", "town-eval.jsonl", "-g", "town-KG.json", "--measures", "fbetta@4")
+    wrong = run_cli("eval --dataset town-eval.jsonl -g town-KG.json --measures fbetta@4")
     assert "did you mean 'fbeta@4'?" in wrong.output
 
 
@@ -143,25 +141,23 @@ def test_the_retriever_and_the_linker(run_cli: Run) -> None:
         ("Bob", 2),
         ("Ann", 1),
     ]
-    shown = run_cli("eval", "--help").output
+    shown = run_cli("eval --help").output
     assert "hubs" in shown
     assert "quoted" in shown
-    assert (
-        "hubs: what lies within the hops, most relations first\n" in run_cli("settings", "retriever").output
-    )
-    assert "quoted: names in quotation marks and no others\n" in run_cli("settings", "linker").output
+    assert "hubs: what lies within the hops, most relations first\n" in run_cli("settings retriever").output
+    assert "quoted: names in quotation marks and no others\n" in run_cli("settings linker").output
 
 
 @pytest.mark.usefixtures("installed", "town")
 def test_the_graph_format(run_cli: Run) -> None:
     first = evaluated(run_cli)["results"]
-    run_cli("eval", "--dataset", "town-eval.jsonl", "-g", "town.arrows", "-o", "./out.json", code=0)
-    second = json.loads(Path("out.json").read_text(encoding="utf-8"))["results"]
+    run_cli("eval --dataset town-eval.jsonl -g town.arrows -o ./out.json", code=0)
+    second = read_json(Path("out.json"))["results"]
     assert [entity["name"] for entity in first[0]["ranked"]] == [
         entity["name"] for entity in second[0]["ranked"]
     ]
     Path("town.arrows").write_text("Ann -KNOWS-> Bob\nBob knows Cy\n")
-    refused = run_cli("stats", "-g", "town.arrows", code=2)
+    refused = run_cli("stats -g town.arrows", code=2)
     assert "town.arrows:2: wanted 'source -TYPE-> target', got 'Bob knows Cy'" in refused.output
 
 
@@ -169,11 +165,10 @@ def test_the_graph_format(run_cli: Run) -> None:
 def test_the_gold_format_and_the_run_format(run_cli: Run) -> None:
     Path("a.asks").write_text("? Q1: Cy; Ed\n? Q2: Bob\n")
     Path("a.found").write_text("! Q1: Bob; Cy\n! Q2: Bob\n")
-    done = run_cli("score", "--run", "a.found", "--gold", "a.asks", "--measures", "mrr", "-o", "./s.json")
-    assert done.exit_code == 0, done.output
-    assert json.loads(Path("s.json").read_text())["summary"]["measures"]["mrr"]["mean"] == 0.75
+    run_cli("score --run a.found --gold a.asks --measures mrr -o ./s.json", code=0)
+    assert read_json(Path("s.json"))["summary"]["measures"]["mrr"]["mean"] == 0.75
     Path("a.asks").write_text("? Q1: Cy; Ed\nQ2 Bob\n")
-    refused = run_cli("score", "--run", "a.found", "--gold", "a.asks")
+    refused = run_cli("score --run a.found --gold a.asks")
     assert "a.asks:2: wanted '? id: reference; …', got 'Q2 Bob'" in refused.output
 
 

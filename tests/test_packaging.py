@@ -24,6 +24,7 @@ from tiny_graph_rag.version import __version__
 
 pytestmark = pytest.mark.slow
 
+BUILD = (sys.executable, "-m", "hatchling", "build")
 SAMPLE = "conan-doyle-speckled-band"
 
 
@@ -51,20 +52,7 @@ def done(*call: object, folder: Path, home: Path | None = None) -> str:
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(wheel, sdist) of this checkout."""
     out = tmp_path_factory.mktemp("dist")
-    done(
-        sys.executable,
-        "-m",
-        "hatchling",
-        "build",
-        "-t",
-        "sdist",
-        "-t",
-        "wheel",
-        "-d",
-        out,
-        folder=ROOT,
-        home=out,
-    )
+    done(*BUILD, "-t", "sdist", "-t", "wheel", "-d", out, folder=ROOT, home=out)
     return next(out.glob("*.whl")), next(out.glob("*.tar.gz"))
 
 
@@ -105,15 +93,10 @@ def test_the_installed_program_says_its_version(installed: Path, tmp_path: Path)
 
 def test_the_samples_come_along_and_evaluate(installed: Path, tmp_path: Path) -> None:
     done(installed, "init", "--example", folder=tmp_path, home=tmp_path)
-    done(
-        installed,
-        "eval",
-        "--dataset",
-        f"{SAMPLE}-hardset.jsonl",
-        "--skip-generation",
-        folder=tmp_path,
-        home=tmp_path,
-    )
+    call = ("eval", "--dataset", f"{SAMPLE}-hardset.jsonl", "--skip-generation")
+    done(installed, *call, "--report", "html,md,csv", "--lang", "ko", folder=tmp_path, home=tmp_path)
+    page = (tmp_path / "data/results" / f"{SAMPLE}-hardset-results.html").read_text("utf-8")
+    assert 'lang="ko"' in page
     written = json.loads((tmp_path / "data/results" / f"{SAMPLE}-hardset-results.json").read_text("utf-8"))
     ours = (ROOT / "data/eval" / f"{SAMPLE}-hardset.jsonl").read_text("utf-8").count("\n")
     assert written["summary"]["questions"] == ours
@@ -132,38 +115,10 @@ def test_the_commands_that_init_prints_run(installed: Path, tmp_path: Path) -> N
     assert list((tmp_path / "data/results").glob("*.json"))
 
 
-def test_a_page_comes_out_of_the_installed_program(installed: Path, tmp_path: Path) -> None:
-    done(installed, "init", folder=tmp_path, home=tmp_path)
-    call = (
-        "eval",
-        "--dataset",
-        "my-graph-eval.jsonl",
-        "--skip-generation",
-        "--report",
-        "html,md,csv",
-        "--lang",
-        "ko",
-    )
-    done(installed, *call, folder=tmp_path, home=tmp_path)
-    page = (tmp_path / "data/results/my-graph-eval-results.html").read_text("utf-8")
-    assert 'lang="ko"' in page
-
-
 def test_a_wheel_made_from_the_sdist_holds_the_same_files(built: tuple[Path, Path], tmp_path: Path) -> None:
     with tarfile.open(built[1]) as packed:
         packed.extractall(tmp_path, filter="data")
     (source,) = tmp_path.iterdir()
-    done(
-        sys.executable,
-        "-m",
-        "hatchling",
-        "build",
-        "-t",
-        "wheel",
-        "-d",
-        tmp_path / "again",
-        folder=source,
-        home=tmp_path,
-    )
+    done(*BUILD, "-t", "wheel", "-d", tmp_path / "again", folder=source, home=tmp_path)
     again = next((tmp_path / "again").glob("*.whl"))
     assert sorted(zipfile.ZipFile(again).namelist()) == sorted(zipfile.ZipFile(built[0]).namelist())

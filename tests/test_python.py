@@ -17,7 +17,7 @@ import pytest
 from typer.testing import Result as CliResult
 
 import tiny_graph_rag
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import ROOT, read_json, write_gold, write_kg
 from tiny_graph_rag import KnowledgeGraph, ask, compare, evaluate, load_graph, load_questions, score
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import DatasetError, GraphError, TinyGraphRagError, UsageError
@@ -47,7 +47,7 @@ def test_the_examples_of_the_page_print_what_stands_below_them(
 def test_evaluate_gives_what_the_command_gives(run_cli: Callable[..., CliResult], own_folder: Path) -> None:
     graph = ROOT / "data" / "kg" / "김유정-동백꽃-KG.json"
     gold = ROOT / "data" / "eval" / "김유정-동백꽃-hardset.jsonl"
-    run_cli("eval", "--dataset", gold, "-g", graph, "--hops", "3", "-o", own_folder / "a.json", code=0)
+    run_cli("eval --dataset", gold, "-g", graph, "--hops", "3", "-o", own_folder / "a.json", code=0)
     evaluate(str(graph), str(gold), hops=3).save(str(own_folder / "b.json"))
     documents = [
         json.loads((own_folder / name).read_text(encoding="utf-8"), object_hook=without_times)
@@ -72,7 +72,7 @@ def test_a_graph_is_loaded_with_the_vocabulary_beside_it(own_folder: Path) -> No
 
 def test_records_triples_and_networkx_give_the_graph_that_a_file_gives(own_folder: Path) -> None:
     path = write_kg(own_folder / "x-KG.json", ["Anna", "Dover", "Ben", "Calais"], TRIPLES)
-    records = json.loads(path.read_text())
+    records = read_json(path)
     graphs = [
         load_graph(path),
         KnowledgeGraph.from_triples(TRIPLES),

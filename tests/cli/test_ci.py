@@ -8,7 +8,7 @@ import shlex
 import pytest
 import yaml
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import ROOT, read_json, write_gold, write_kg
 
 WORKFLOW = ROOT / "examples" / "ci" / "retrieval-quality.yml"
 
@@ -51,7 +51,7 @@ def test_a_tag_that_no_question_has_is_named_with_the_nearest(tale, run_cli) -> 
 
 def test_a_drop_in_a_tag_fails_a_comparison(tale, run_cli, own_folder) -> None:
     assert run_cli(*tale).exit_code == 0
-    better = json.loads((own_folder / "r.json").read_text(encoding="utf-8"))
+    better = read_json(own_folder / "r.json")
     better["results"][1]["metrics"] = better["results"][0]["metrics"]
     (own_folder / "better.json").write_text(json.dumps(better), encoding="utf-8")
     compare = ("compare", "./better.json", "./r.json", "--quiet", "-o", "./c.json", "--max-drop")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import read_json, write_gold, write_kg
 from tests.fixing.made import write_world
 
 
@@ -26,7 +25,8 @@ GIVEN = ("-g", "world-KG.json", "--dataset", "world-eval.jsonl")
 
 @pytest.mark.slow
 def test_fix_proves_words_and_prints_ten_lines_with_a_control_beside_the_gain(proven: Path, run_cli) -> None:
-    out = run_cli("fix", *GIVEN, "--kinds", "vocabulary", "-o", "./again.yaml").stdout
+    more = ("-o", "./again.yaml", "--report", "md,html,csv")
+    out = run_cli("fix", *GIVEN, "--kinds", "vocabulary", *more, code=0).stdout
     lines = out.splitlines()
     assert len(lines) <= 12
     assert "4 words for relation types" in out
@@ -35,6 +35,10 @@ def test_fix_proves_words_and_prints_ten_lines_with_a_control_beside_the_gain(pr
     assert {entry["status"] for entry in found["vocabulary"]} == {"confirmed"}
     assert all(entry["low"] > 0 and "control" in entry and entry["n"] == 60 for entry in found["vocabulary"])
     assert (proven / "again.yaml").read_bytes() == (proven / "fixes.yaml").read_bytes()
+    text = (proven / "again.md").read_text(encoding="utf-8")
+    for head in ("Proven", "For you to judge", "Ask", "Not kept"):
+        assert f"## {head}" in text
+    assert "before and after" in (proven / "again.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -43,38 +47,28 @@ def test_a_patch_is_applied_in_memory_and_named_in_the_results(proven: Path, run
     after = run_cli("eval", *GIVEN, "--patch", "fixes.yaml", "-o", "./after.json")
     assert after.exit_code == before.exit_code == 0, after.stderr
     assert "patch fixes.yaml: 4 words" in after.stdout
-    documents = [json.loads((proven / f"{name}.json").read_text()) for name in ("before", "after")]
+    documents = [read_json(proven / f"{name}.json") for name in ("before", "after")]
     old, new = (document["summary"]["measures"]["ndcg@5"]["mean"] for document in documents)
     assert new > old + 0.3
     assert "patch" not in documents[0]
     assert (documents[1]["patch"]["name"], documents[1]["patch"]["applied"]) == ("fixes.yaml", "4 words")
     assert documents[0]["graph"] == documents[1]["graph"]
-    past = run_cli("history", ".")
+    past = run_cli("history .")
     assert sorted(re.findall(r"patch (none|fixes\.yaml)", past.stdout)) == ["fixes.yaml", "none"]
-    run_cli("compare", "./before.json", "./after.json", code=0)
+    run_cli("compare ./before.json ./after.json", code=0)
     run_cli("query", *GIVEN, "--id", "q0", "--patch", "fixes.yaml", "--skip-generation", code=0)
     run_cli("sweep", *GIVEN, "--patch", "fixes.yaml", "--hops", "1,2", "-o", "./sweep.json", code=0)
-    assert json.loads((proven / "sweep.json").read_text())["patch"]["name"] == "fixes.yaml"
+    assert read_json(proven / "sweep.json")["patch"]["name"] == "fixes.yaml"
 
 
 @pytest.mark.slow
 def test_convert_writes_the_patched_graph_and_its_words_beside_it(proven: Path, run_cli) -> None:
-    run_cli("convert", "-g", "world-KG.json", "--patch", "fixes.yaml", "-o", "new-KG.json", code=0)
+    run_cli("convert -g world-KG.json --patch fixes.yaml -o new-KG.json", code=0)
     assert yaml.safe_load((proven / "new-vocabulary.yaml").read_text())["PARENT"] == ["forebear"]
-    run_cli("eval", "-g", "new-KG.json", "--dataset", "world-eval.jsonl", "-o", "./new.json", code=0)
+    run_cli("eval -g new-KG.json --dataset world-eval.jsonl -o ./new.json", code=0)
     run_cli("eval", *GIVEN, "--patch", "fixes.yaml", "-o", "./after.json", code=0)
-    new, old = (json.loads((proven / name).read_text()) for name in ("new.json", "after.json"))
+    new, old = (read_json(proven / name) for name in ("new.json", "after.json"))
     assert new["summary"]["measures"] == old["summary"]["measures"]
-
-
-@pytest.mark.slow
-def test_reports_show_the_four_blocks(proven: Path, run_cli) -> None:
-    done = run_cli("fix", *GIVEN, "--kinds", "vocabulary", "-o", "./fixes.yaml", "--report", "md,html,csv")
-    assert done.exit_code == 0, done.stderr
-    text = (proven / "fixes.md").read_text(encoding="utf-8")
-    for head in ("Proven", "For you to judge", "Ask", "Not kept"):
-        assert f"## {head}" in text
-    assert "before and after" in (proven / "fixes.html").read_text(encoding="utf-8")
 
 
 PATCH = """
@@ -107,7 +101,7 @@ TOWN = ("-g", "town-KG.json", "--dataset", "town-eval.jsonl")
 def test_only_what_was_confirmed_changes_a_question(town: Path, run_cli) -> None:
     def ndcg(*more: str) -> float:
         run_cli("eval", *TOWN, "--linker", "names", "-o", "./r.json", *more, code=0)
-        return float(json.loads((town / "r.json").read_text())["summary"]["measures"]["ndcg@5"]["mean"])
+        return float(read_json(town / "r.json")["summary"]["measures"]["ndcg@5"]["mean"])
 
     today = ndcg()
     assert ndcg("--patch", "p.yaml") == today
@@ -195,5 +189,5 @@ def test_too_few_questions_prove_nothing_and_harm_nothing(
 ) -> None:
     write_kg(own_folder / "t-KG.json", ["Ann", "Bob"], [("Ann", "KNOWS", "Bob")])
     write_gold(own_folder / "t-eval.jsonl", *questions)
-    done = run_cli("fix", "--dataset", "./t-eval.jsonl", "-g", "./t-KG.json", "-o", "./fixes.yaml", code=0)
+    done = run_cli("fix --dataset ./t-eval.jsonl -g ./t-KG.json -o ./fixes.yaml", code=0)
     assert "too few groups of questions to compare settings (1 of" in " ".join(done.stdout.split())

@@ -92,14 +92,17 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
     )
 
 
-def connected(folder: Path) -> list[str]:
-    log = folder.parent / "connected"
+def logged(folder: Path, name: str) -> list[str]:
+    log = folder.parent / name
     return log.read_text().splitlines() if log.exists() else []
+
+
+def connected(folder: Path) -> list[str]:
+    return logged(folder, "connected")
 
 
 def ran(folder: Path) -> list[str]:
-    log = folder.parent / "ran"
-    return log.read_text().splitlines() if log.exists() else []
+    return logged(folder, "ran")
 
 
 @pytest.fixture
@@ -112,28 +115,25 @@ def keys_seen(server: ChatServer) -> list[str]:
     return [value for request in server.requests for value in request.headers.values() if KEY in value]
 
 
+ADDRESS = f"openai: {{base_url: '{ELSEWHERE}'}}"
+CODE = "retrieval: {retriever: 'theirs.py:ask'}"
+SWEEP = ("sweep", "--dataset", "tale-eval.jsonl", "--hops", "1")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "command", "says"),
     [
-        (f"openai: {{base_url: '{ELSEWHERE}'}}", EVAL, "openai.base_url is https://elsewhere.invalid/v1"),
+        (ADDRESS, EVAL, "openai.base_url is https://elsewhere.invalid/v1"),
         ("openai: {base_url: 'http://192.0.2.7/v1'}", EVAL, "isn't trusted"),
-        (f"openai: {{base_url: '{ELSEWHERE}'}}", (*RETRIEVAL, "--linker", "llm"), "isn't trusted"),
-        (f"openai: {{base_url: '{ELSEWHERE}'}}", (*RETRIEVAL, "--retriever", "dense"), "isn't trusted"),
-        (f"openai: {{base_url: '{ELSEWHERE}'}}", ("query", "Who is Anna?"), "isn't trusted"),
-        (
-            f"openai: {{base_url: '{ELSEWHERE}'}}",
-            ("generate", "--rewrite", "-g", "tale-KG.json"),
-            "isn't trusted",
-        ),
-        ("retrieval: {retriever: 'theirs.py:ask'}", RETRIEVAL, "names code (theirs.py:ask)"),
+        (ADDRESS, (*RETRIEVAL, "--linker", "llm"), "isn't trusted"),
+        (ADDRESS, (*RETRIEVAL, "--retriever", "dense"), "isn't trusted"),
+        (ADDRESS, ("query", "Who is Anna?"), "isn't trusted"),
+        (ADDRESS, ("generate", "--rewrite", "-g", "tale-KG.json"), "isn't trusted"),
+        (CODE, RETRIEVAL, "names code (theirs.py:ask)"),
         ("retrieval: {retriever: 'code.theirs:ask'}", RETRIEVAL, "names code"),
-        ("retrieval: {retriever: 'theirs.py:ask'}", ("query", "Who is Anna?"), "names code"),
-        (
-            "retrieval: {retriever: 'theirs.py:ask'}",
-            ("sweep", "--dataset", "tale-eval.jsonl", "--hops", "1"),
-            "names code",
-        ),
+        (CODE, ("query", "Who is Anna?"), "names code"),
+        (CODE, SWEEP, "names code"),
     ],
 )
 def test_neither_key_nor_code_by_a_folders_settings(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import gzip
+import io
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -13,47 +16,51 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import read_json, write_gold, write_kg
+from tiny_graph_rag.config.sources import NO_CACHE, cache_folder
 from tiny_graph_rag.gold.validate import are_alike
+from tiny_graph_rag.report.tables import View
+from tiny_graph_rag.report.terminal import Console
 
 GOLD_CSV = "query_id,doc_id,score\nq1,e1,1\nq2,e2,1\n"
 RUN = "q1 Q0 e1 1 .5 t\nq2 Q0 e1 1 .5 t\n"
+GIVEN = "--dataset ./a-eval.jsonl -g ./a-KG.json"
+EVAL = f"eval {GIVEN} --skip-generation"
+
+
+@pytest.fixture
+def folder(own_folder: Path) -> Path:
+    """A graph with its gold set, and a run with its own."""
+    write_kg(own_folder / "a-KG.json", ["A"])
+    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+    (own_folder / "gold.csv").write_text(GOLD_CSV)
+    (own_folder / "run.trec").write_text(RUN)
+    return own_folder
 
 
 @pytest.mark.parametrize(("gold", "report"), [("x-questions.csv", "csv"), ("x-slices.csv", "csv,html")])
-def test_no_report_overwrites_what_the_command_reads(
-    gold: str, report: str, own_folder: Path, run_cli
-) -> None:
-    (own_folder / gold).write_text(GOLD_CSV)
-    (own_folder / "run.trec").write_text(RUN)
-    done = run_cli(
-        "score", "--gold", f"./{gold}", "--run", "./run.trec", "-o", "./x.json", "--report", report, code=2
-    )
+def test_no_report_overwrites_what_the_command_reads(folder: Path, run_cli, gold: str, report: str) -> None:
+    (folder / "gold.csv").rename(folder / gold)
+    done = run_cli("score --run ./run.trec -o ./x.json --report", report, "--gold", f"./{gold}", code=2)
     assert "reads that file" in done.output
-    assert (own_folder / gold).read_text() == GOLD_CSV
-    assert (own_folder / "x.json").exists()  # what was computed is kept
+    assert (folder / gold).read_text() == GOLD_CSV
+    assert (folder / "x.json").exists()  # what was computed is kept
 
 
-def test_a_report_spares_the_prompt_that_lies_beside_the_results(own_folder: Path, run_cli) -> None:
-    write_kg(own_folder / "a-KG.json", ["A"])
-    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
-    (own_folder / "x.md").write_text("{context} {question}")
-    (own_folder / "config.yaml").write_text("generation: {prompt: x.md}\n")
-    command = ("eval", "--dataset", "./a-eval.jsonl", "-g", "./a-KG.json", "--skip-generation")
-    run_cli(*command, "-o", "./x.json", "--report", "md", code=2)
-    assert (own_folder / "x.md").read_text() == "{context} {question}"
+def test_a_report_spares_the_prompt_that_lies_beside_the_results(folder: Path, run_cli) -> None:
+    (folder / "x.md").write_text("{context} {question}")
+    (folder / "config.yaml").write_text("generation: {prompt: x.md}\n")
+    run_cli(f"{EVAL} -o ./x.json --report md", code=2)
+    assert (folder / "x.md").read_text() == "{context} {question}"
 
 
+LAUGHS = "openai:\n prices:\n  a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"  {b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
 YAML = {
     "deep": ("[" * 30_000, "nested more than 50 levels deep"),
     "deep mappings": ("{a: " * 30_000, "nested more than 50 levels deep"),
-    "laughs": (
-        "openai:\n prices:\n  a: &a [x,x,x,x,x,x,x,x,x]\n"
-        + "".join(
-            f"  {b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
-        ),
-        "more than 20 aliases",
-    ),
+    "laughs": (LAUGHS, "more than 20 aliases"),
     "twice": ("openai: {model: a}\nopenai: {model: b}\n", "'openai' is given twice"),
     "twice inside": ("openai: {model: a, model: b}\n", "'model' is given twice"),
     "month 13": ("evaluation: {seed: 2026-13-45}\n", "must be a whole number"),
@@ -76,145 +83,126 @@ YAML = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", YAML)
 def test_settings_of_any_kind_end_in_words(kind: str, own_folder: Path, run_cli) -> None:
     text, said = YAML[kind]
     (own_folder / "config.yaml").write_text(text)
-    done = run_cli("stats", "-g", "none.json", code=2)
+    done = run_cli("stats -g none.json", code=2)
     assert said in done.output
     assert len(done.output) < 2000
 
 
 @pytest.mark.slow
-def test_a_packed_file_unpacks_to_no_more_than_the_setting_allows(own_folder: Path, run_cli) -> None:
-    (own_folder / "config.yaml").write_text("running: {largest_unpacked: 0.01}\n")
+def test_a_packed_file_unpacks_to_no_more_than_the_setting_allows(folder: Path, run_cli) -> None:
+    (folder / "config.yaml").write_text("running: {largest_unpacked: 0.01}\n")
     bomb = gzip.compress(b'{"query": "' + b" " * (20 << 20) + b'"}')
-    (own_folder / "a-eval.jsonl.gz").write_bytes(bomb)
-    (own_folder / "a-KG.json.gz").write_bytes(bomb)
-    (own_folder / "run.jsonl.gz").write_bytes(bomb)
-    (own_folder / "gold.csv").write_text(GOLD_CSV)
+    for name in ("a-eval.jsonl.gz", "a-KG.json.gz", "run.jsonl.gz"):
+        (folder / name).write_bytes(bomb)
     for command in (
-        ("validate", "--dataset", "./a-eval.jsonl.gz", "-g", "./a-KG.json.gz"),
-        ("stats", "-g", "./a-KG.json.gz"),
-        ("score", "--gold", "./gold.csv", "--run", "./run.jsonl.gz"),
+        "validate --dataset ./a-eval.jsonl.gz -g ./a-KG.json.gz",
+        "stats -g ./a-KG.json.gz",
+        "score --gold ./gold.csv --run ./run.jsonl.gz",
     ):
-        done = run_cli(*command, code=2)
+        done = run_cli(command, code=2)
         assert "unpacks to more than 0.01 GiB" in done.output
         assert "running.largest_unpacked" in done.output
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("g.qrels", "q1 0 e1 ²\n"),
-        ("g.qrels", "q1 0 e1 --1\n"),
-        ("g.qrels", f"q1 0 e1 {2**70}\n"),
-        ("g.qrels", "q1 0 e\0 1\n"),
-        ("g.csv", "query_id,doc_id\nq1,\0\n"),
-        ("g.csv", "query_id,doc_id,doc_id\nq1,a,b\n"),
-        ("g.jsonl", '{"query": "a", "query": "b", "reference_entities": []}\n'),
-        ("g.jsonl", '{"query": "a", "reference_entities": [], "id": "\\ud800"}\n'),
-        ("g.jsonl", '{"query": "a", "reference_entities": ' + "[" * 3000 + "\n"),
-        ("g.json", '{"q1": ' + "[" * 3000),
-    ],
-)
-def test_a_broken_gold_set_ends_in_words(name: str, content: str, own_folder: Path, run_cli) -> None:
-    (own_folder / name).write_text(content)
-    (own_folder / "run.trec").write_text(RUN)
-    done = run_cli("score", "--gold", f"./{name}", "--run", "./run.trec", "-o", "-", code=2)
+SCORE = "score --run ./run.trec -o - --gold"
+REPORT = "report ./r.json --report md"
+OF_RESULTS = "wanted a results file of eval, score, sweep, compare"
+OF_RECORDS = "wanted a 'type' of node or relationship"
+NODE = '{"type": "node", "id": "0", "labels": ["P"]}\n'
+# A file, the command that reads it, and what it says.
+BROKEN = [
+    ("g.qrels", "q1 0 e1 ²\n", f"{SCORE} ./g.qrels", ""),
+    ("g.qrels", "q1 0 e1 --1\n", f"{SCORE} ./g.qrels", ""),
+    ("g.qrels", f"q1 0 e1 {2**70}\n", f"{SCORE} ./g.qrels", ""),
+    ("g.qrels", "q1 0 e\0 1\n", f"{SCORE} ./g.qrels", ""),
+    ("g.csv", "query_id,doc_id\nq1,\0\n", f"{SCORE} ./g.csv", ""),
+    ("g.csv", "query_id,doc_id,doc_id\nq1,a,b\n", f"{SCORE} ./g.csv", ""),
+    ("g.jsonl", '{"query": "a", "query": "b", "reference_entities": []}\n', f"{SCORE} ./g.jsonl", ""),
+    ("g.jsonl", '{"query": "a", "reference_entities": [], "id": "\\ud800"}\n', f"{SCORE} ./g.jsonl", ""),
+    ("g.jsonl", '{"query": "a", "reference_entities": ' + "[" * 3000 + "\n", f"{SCORE} ./g.jsonl", ""),
+    ("g.json", '{"q1": ' + "[" * 3000, f"{SCORE} ./g.json", ""),
+    *(
+        ("r.json", json.dumps({"kind": kind, "schema_version": 1}), REPORT, OF_RESULTS)
+        for kind in (["eval"], {}, None, 7, "evil")
+    ),
+    *(
+        ("g.json", NODE + json.dumps({"type": kind, "id": "1"}), "stats -g ./g.json", OF_RECORDS)
+        for kind in (["node"], {"a": 1}, None, 5)
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "command", "said"), BROKEN)
+def test_a_broken_file_ends_in_words(
+    folder: Path, run_cli, name: str, content: str, command: str, said: str
+) -> None:
+    (folder / name).write_text(content)
+    done = run_cli(command, code=2)
     assert done.output.startswith("error: ")
+    assert said in done.stderr
 
 
 LONG = "x" * 300
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "command",
     [
-        ("eval", "--dataset", LONG),
-        ("eval", "--dataset", "a-eval.jsonl", "-g", LONG),
-        ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "-o", f"./{LONG}.json"),
-        ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--set", f"retrieval.vocabulary={LONG}"),
-        ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--config", LONG),
-        ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--save-run", f"./{LONG}", "-o", "./o.json"),
-        ("score", "--run", LONG, "--gold", LONG),
-        ("convert", "-g", "a-KG.json", "-o", f"./{LONG}.graphml"),
-        ("generate", "-g", "a-KG.json", "-o", f"./{LONG}.jsonl"),
-        ("report", LONG),
-        ("history", LONG),
-        ("init", "--config", LONG),
-        ("stats", "-g", "a-KG.json/x"),
+        f"eval --dataset {LONG} --skip-generation",
+        f"eval --dataset a-eval.jsonl -g {LONG} --skip-generation",
+        f"{EVAL} -o ./{LONG}.json",
+        f"{EVAL} --set retrieval.vocabulary={LONG}",
+        f"{EVAL} --config {LONG}",
+        f"{EVAL} --save-run ./{LONG} -o ./o.json",
+        f"score --run {LONG} --gold {LONG}",
+        f"convert -g a-KG.json -o ./{LONG}.graphml",
+        f"generate -g a-KG.json -o ./{LONG}.jsonl",
+        f"report {LONG}",
+        f"history {LONG}",
+        f"init --config {LONG}",
+        "stats -g a-KG.json/x",
     ],
 )
-def test_a_name_that_no_disk_can_hold_is_said_in_a_line(
-    command: tuple[str, ...], own_folder: Path, run_cli
-) -> None:
-    write_kg(own_folder / "a-KG.json", ["A"])
-    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
-    done = run_cli(*command, *(("--skip-generation",) if command[0] == "eval" else ()), code=2)
+def test_a_name_that_no_disk_can_hold_is_said_in_a_line(command: str, run_cli) -> None:
+    done = run_cli(command, code=2)
     assert done.stderr.startswith("error: ")
     assert len(done.stderr) < 900
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("value", ["[", '"', "\x1f", "\udc81.5", "&a [*a]", "!!python/object:x {}"])
-def test_a_setting_to_vary_that_is_no_yaml_ends_in_words(value: str, own_folder: Path, run_cli) -> None:
-    write_kg(own_folder / "a-KG.json", ["A"])
-    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
-    done = run_cli("sweep", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--set", f"min_weight={value}")
-    assert done.exit_code == 2, done.output
+def test_a_setting_to_vary_that_is_no_yaml_ends_in_words(value: str, run_cli) -> None:
+    done = run_cli(f"sweep {GIVEN} --set", f"min_weight={value}", code=2)
     assert done.stderr.startswith("error: ")
 
 
-def test_a_key_given_on_the_command_line_is_in_no_results_file(
-    own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_kg(own_folder / "a-KG.json", ["A"])
-    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+def test_a_key_given_on_the_command_line_is_in_no_results_file(folder: Path, run_cli, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-mine")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:hunter22@127.0.0.1:9/v1")
     label = "run with sk-secret-of-mine at http://user:hunter22@127.0.0.1:9/v1"
-    command = ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--skip-generation", "--label", label)
-    monkeypatch.setattr(sys, "argv", ["tiny-graph-rag", *command])
-    run_cli(*command, "-o", "./o.json", "--report", "html,md", code=0)
-    for path in own_folder.glob("o*"):
+    run_cli(f"{EVAL} -o ./o.json --report html,md --label", label, code=0)
+    for path in folder.glob("o*"):
         text = path.read_text("utf-8")
         assert "sk-secret" not in text, path
         assert "hunter22" not in text, path
-    assert "run with *** at" in json.loads((own_folder / "o.json").read_text("utf-8"))["made"]["command"]
+    assert "run with *** at" in read_json("o.json")["made"]["command"]
 
 
-@pytest.mark.parametrize("kind", [["eval"], {}, None, 7, "evil"])
-def test_a_kind_of_results_that_is_none_ends_in_words(kind: object, own_folder: Path, run_cli) -> None:
-    (own_folder / "r.json").write_text(json.dumps({"kind": kind, "schema_version": 1}))
-    done = run_cli("report", "./r.json", "--report", "md", code=2)
-    assert "wanted a results file of eval, score, sweep, compare" in done.stderr
-
-
-def test_history_passes_over_a_results_file_that_was_changed(own_folder: Path, run_cli) -> None:
-    write_kg(own_folder / "a-KG.json", ["A"])
-    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
-    options = ("--skip-generation", "--set", "evaluation.latency_sample=0")
-    done = run_cli("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", *options, "-o", "./past/a.json")
-    assert done.exit_code == 0, done.output
-    whole = (own_folder / "past/a.json").read_text("utf-8")
-    for number, (old, new) in enumerate(
-        (('"mean": ', '"meanx": '), ('"at": "2', '"at": "x'), ('"n": ', '"n": "x", "m": '), ("Z", ""))
-    ):
+def test_history_passes_over_a_results_file_that_was_changed(folder: Path, run_cli) -> None:
+    run_cli(f"{EVAL} --set evaluation.latency_sample=0 -o ./past/a.json", code=0)
+    whole = (folder / "past/a.json").read_text("utf-8")
+    changes = (('"mean": ', '"meanx": '), ('"at": "2', '"at": "x'), ('"n": ', '"n": "x", "m": '), ("Z", ""))
+    for number, (old, new) in enumerate(changes):
         assert old in whole
-        (own_folder / f"past/b{number}.json").write_text(whole.replace(old, new), "utf-8")
-    done = run_cli("history", "./past", code=0)
-    assert [text for text in ("b0", "b1", "b2", "b3") if f" {text} " in done.stdout] == [
-        "b1",  # no time that can be read: the file's own
-        "b3",  # a time without a zone
-    ]
-
-
-def test_a_bare_carriage_return_in_a_csv_field_is_part_of_it(own_folder: Path, run_cli) -> None:
-    (own_folder / "g.csv").write_bytes(b'query_id,doc_id\nq1,"a\rb"\n')
-    (own_folder / "run.jsonl").write_text('{"id": "q1", "entities": [{"id": "a\\rb", "score": 1}]}\n')
-    done = run_cli("score", "--gold", "./g.csv", "--run", "./run.jsonl", "-o", "-", "--measures", "recall@5")
-    assert json.loads(done.stdout)["summary"]["measures"]["recall@5"]["mean"] == 1.0
+        (folder / f"past/b{number}.json").write_text(whole.replace(old, new), "utf-8")
+    done = run_cli("history ./past", code=0)
+    # b1 has no time that can be read and takes the file's own; b3 has one without a zone.
+    assert [text for text in ("b0", "b1", "b2", "b3") if f" {text} " in done.stdout] == ["b1", "b3"]
 
 
 def peak_mib(*command: str) -> int:
@@ -237,8 +225,7 @@ def test_one_long_list_beside_short_ones_takes_no_table_of_all_times_the_longest
 ) -> None:
     """2,000 questions times 50,000 ranks are 10⁸ cells, of 30 bytes in all: 3 GB; the files have 0.7 MB."""
     many = [f"e{number}" for number in range(50_000)]
-    questions = [f"q{number}" for number in range(2000)]
-    gold = {question: ["e1"] for question in questions}
+    gold = {f"q{number}": ["e1"] for number in range(2000)}
     run = dict(gold)
     (run if long_one == "ranking" else gold)["q0"] = many
     (own_folder / "g.json").write_text(json.dumps(gold))
@@ -247,33 +234,26 @@ def test_one_long_list_beside_short_ones_takes_no_table_of_all_times_the_longest
     assert peak_mib("score", "--gold", "./g.json", "--run", "./run.json", "-o", "./o.json") < 20 * size + 200
 
 
-def test_a_changed_results_file_is_told_from_a_mistake_of_the_program(own_folder: Path, run_cli) -> None:
-    (own_folder / "gold.csv").write_text(GOLD_CSV)
-    (own_folder / "run.trec").write_text(RUN)
-    assert run_cli("score", "--gold", "./gold.csv", "--run", "./run.trec", "-o", "./x.json").exit_code == 0
-    whole = json.loads((own_folder / "x.json").read_text())
+def test_a_changed_results_file_is_told_from_a_mistake_of_the_program(folder: Path, run_cli) -> None:
+    run_cli("score --gold ./gold.csv --run ./run.trec -o ./x.json", code=0)
+    whole = (folder / "x.json").read_text()
+
     for part in ("mean", "low", "high", "n"):
-        changed = json.loads(json.dumps(whole))
+        changed = json.loads(whole)
         for measure in changed["summary"]["measures"].values():
             measure[part] = ["x"]
-        (own_folder / "x.json").write_text(json.dumps(changed))
-        done = run_cli("report", "./x.json", "--report", "md,csv,html", code=2)
-        assert "was cut or changed" in done.output
+        (folder / "y.json").write_text(json.dumps(changed))
+        assert "was cut or changed" in run_cli("report ./y.json --report md,csv,html", code=2).output
     for name in ("tags", "references", "query"):
-        changed = json.loads(json.dumps(whole))
+        changed = json.loads(whole)
         changed["results"][0][name] = None
-        (own_folder / "y.json").write_text(json.dumps(changed))
-        done = run_cli("compare", "./y.json", "./y.json", "-o", "./z.json", code=2)
+        (folder / "y.json").write_text(json.dumps(changed))
+        done = run_cli("compare ./y.json ./y.json -o ./z.json", code=2)
         assert f"results[0].{name}" in done.output
 
 
 def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
     """A title set (OSC), the cursor moved (CSI), C1, a direction turned: the letters stay, no more."""
-    import io
-
-    from tiny_graph_rag.report.tables import View
-    from tiny_graph_rag.report.terminal import Console
-
     name = "An\x1b]0;owned\x07na\x1b[2J \x9b31m Ben\u202e nib"
     stream = io.StringIO()
     console = Console(stream, width=80)
@@ -284,10 +264,6 @@ def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
 
 
 def test_a_cache_folder_of_others_is_left_alone_and_an_open_one_closed(own_folder: Path) -> None:
-    import os
-
-    from tiny_graph_rag.config.sources import NO_CACHE, cache_folder
-
     mine = own_folder / "c" / "tiny-graph-rag"
     mine.mkdir(parents=True)
     mine.chmod(0o777)
@@ -314,61 +290,42 @@ def test_sigterm_leaves_no_temporary_file(own_folder: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=own_folder, capture_output=True, text=True)
     assert done.returncode == 143, done.stderr
-    assert list(own_folder.glob("*")) == [], done.stderr
-    assert [path.name for path in own_folder.glob(".*.tmp")] == []
+    assert list(own_folder.iterdir()) == [], done.stderr
 
 
-HOSTILE_NAMES = (
-    "=1+1",
-    "-1",
-    "+x",
-    "@x",
-    "'=x",
-    "''-",
-    "a\rb",
-    "a\nb",
-    'a"b',
-    "a,b",
-    "a\tb",
-    "'quoted'",
-    "점순",
-)
+NAMES = ["=1+1", "-1", "+x", "@x", "'=x", "''-", "a\rb", "a\nb", 'a"b', "a,b", "a\tb", "'quoted'", "점순"]
 
 
 def test_a_saved_run_reads_back_whatever_the_names_hold(own_folder: Path, run_cli) -> None:
     """Every entity is asked for by its name and found first; the run as CSV scores 1.0 as eval does."""
-    import csv
-
-    write_kg(own_folder / "a-KG.json", list(HOSTILE_NAMES))
+    write_kg(own_folder / "a-KG.json", NAMES)
     rows = [
         {"id": f"q{n}", "query": name, "reference_entities": [name], "seed_entities": [name]}
-        for n, name in enumerate(HOSTILE_NAMES)
+        for n, name in enumerate(NAMES)
     ]
     write_gold(own_folder / "a-eval.jsonl", *rows)
-    command = ("eval", "--dataset", "./a-eval.jsonl", "-g", "./a-KG.json", "--linker", "gold", "--quiet")
-    done = run_cli(*command, "--skip-generation", "-o", "./a.json", "--save-run", "./run.csv", code=0)
+    run_cli(f"{EVAL} --linker gold --quiet -o ./a.json --save-run ./run.csv", code=0)
     with (own_folder / "run.csv").open(newline="") as stream:
         cells = [cell for row in list(csv.reader(stream))[1:] for cell in (row[0], row[1], row[4])]
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
-    done = run_cli("score", "--gold", "./a-eval.jsonl", "--run", "./run.csv", "-o", "-", "--quiet")
-    of_eval = json.loads((own_folder / "a.json").read_text())["summary"]["measures"]["recall@5"]["mean"]
-    assert json.loads(done.stdout)["summary"]["measures"]["recall@5"]["mean"] == of_eval == 1.0
+    run_cli("score --gold ./a-eval.jsonl --run ./run.csv -o ./b.json --quiet", code=0)
+    for name in ("a.json", "b.json"):
+        assert read_json(name)["summary"]["measures"]["recall@5"]["mean"] == 1.0
 
 
 ENDLESS = (
     "WITH RECURSIVE n(source, target) AS (SELECT 1, 2 UNION ALL SELECT source + 1, 2 FROM n) SELECT * FROM n"
 )
-LONG = "SELECT printf('%.*c', 90000000, 'x') AS source, 1 AS target"
+VAST = "SELECT printf('%.*c', 90000000, 'x') AS source, 1 AS target"
 
 
-@pytest.mark.parametrize("view", [ENDLESS, LONG, "SELECT * FROM missing"])
+@pytest.mark.parametrize("view", [ENDLESS, VAST, "SELECT * FROM missing"])
 def test_a_database_whose_views_give_more_than_it_holds_ends_in_words(
     view: str, own_folder: Path, run_cli
 ) -> None:
     with contextlib.closing(sqlite3.connect(own_folder / "g.sqlite")) as database:
         database.execute(f"CREATE VIEW relations AS {view}")
-    done = run_cli("stats", "-g", "./g.sqlite", code=2)
-    assert "g.sqlite" in done.output
+    assert "g.sqlite" in run_cli("stats -g ./g.sqlite", code=2).output
 
 
 def test_views_of_duckdb_are_not_read(own_folder: Path, run_cli) -> None:
@@ -377,22 +334,14 @@ def test_views_of_duckdb_are_not_read(own_folder: Path, run_cli) -> None:
     with duckdb.connect(str(own_folder / "g.duckdb")) as database:
         database.execute("CREATE TABLE relations AS SELECT 'Ann' AS source, 'Ben' AS target")
         database.execute("CREATE VIEW edges AS SELECT i AS source, 1 AS target FROM range(1000000000) t(i)")
-    done = run_cli("stats", "-g", "./g.duckdb", code=0)
+    done = run_cli("stats -g ./g.duckdb", code=0)
     assert "Ann 1, Ben 1" in done.output  # the table's relation and no other
-
-
-@pytest.mark.parametrize("kind", [["node"], {"a": 1}, None, 5])
-def test_a_kind_of_record_that_is_no_text_ends_in_words(kind: object, own_folder: Path, run_cli) -> None:
-    lines = [{"type": "node", "id": "0", "labels": ["P"]}, {"type": kind, "id": "1"}]
-    (own_folder / "g.json").write_text("\n".join(map(json.dumps, lines)))
-    done = run_cli("stats", "-g", "./g.json", code=2)
-    assert "wanted a 'type' of node or relationship" in done.output
 
 
 def test_a_chunk_that_is_no_text_ends_no_reading(own_folder: Path, run_cli) -> None:
     found = {"queries": {"a": "Where?"}, "corpus": {"n1": "Mill"}, "relevant_docs": {"a": [{"n": 1}, "n1"]}}
     (own_folder / "g.json").write_text(json.dumps(found))
-    done = run_cli("dataset", "convert", "./g.json", "-o", "./out.jsonl")
+    done = run_cli("dataset convert ./g.json -o ./out.jsonl")
     assert done.exit_code in (0, 2), done.output
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import ROOT, write_kg, write_set
 
 pytest.importorskip("mcp")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -36,21 +35,12 @@ def with_client(folder: Path, work: Callable[[Any], Awaitable[None]]) -> None:
 
 @pytest.fixture
 def tale(own_folder: Path) -> Path:
-    write_kg(
-        own_folder / "data/kg/tale-KG.json",
-        ["Anna", "Bert", "Rex"],
-        [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")],
-    )
-    write_gold(
-        own_folder / "data/eval/tale-eval.jsonl",
-        {
-            "id": "q1",
-            "query": "Whom does Anna know?",
-            "reference_entities": ["Bert"],
-            "irrelevant_entities": ["Rex"],
-        },
+    write_set(
+        own_folder, "tale", ["Anna", "Bert", "Rex"], [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")],
+        {"id": "q1", "query": "Whom does Anna know?", "reference_entities": ["Bert"],
+         "irrelevant_entities": ["Rex"]},
         {"id": "q2", "query": "What does Anna dread?", "reference_entities": ["Rex"]},
-    )
+    )  # fmt: skip
     (own_folder / "secret-KG.json").write_text("{}")
     return own_folder
 
@@ -58,9 +48,7 @@ def tale(own_folder: Path) -> Path:
 def test_an_assistant_can_tune_a_graph(tale: Path) -> None:
     async def work(client: Any) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == {
-            "files", "stats", "query", "eval", "sweep", "compare", "validate", "generate"
-        }  # fmt: skip
+        assert set(tools) == {"files", "stats", "query", "eval", "sweep", "compare", "validate", "generate"}
         assert all(tool.annotations.read_only_hint for name, tool in tools.items() if name != "generate")
         files = (await client.call_tool("files", {})).structured_content
         graph, gold = files["graphs"][0], files["gold_sets"][0]
@@ -77,10 +65,8 @@ def test_an_assistant_can_tune_a_graph(tale: Path) -> None:
         swept = (await client.call_tool("sweep", {**both, "hops": "1-2"})).structured_content
         tried = [(row["hops"], "exclude_seeds" in row["settings"]) for row in swept["settings"]]
         assert tried == [(1, False), (2, False), (1, True), (2, True)]  # no reference is a seed
-        asked = (
-            await client.call_tool("query", {"graph": graph, "question": "--help Anna?"})
-        ).structured_content
-        assert asked["question"]["linked"][0]["name"] == "Anna"
+        asked = await client.call_tool("query", {"graph": graph, "question": "--help Anna?"})
+        assert asked.structured_content["question"]["linked"][0]["name"] == "Anna"
 
     before = {path: path.read_bytes() for path in tale.rglob("*") if path.is_file()}
     with_client(tale, work)
@@ -111,7 +97,7 @@ def test_tools_refuse_files_outside_and_say_what_is_wrong(tale: Path) -> None:
     with_client(tale, work)
 
 
-def test_a_gold_set_is_made_checked_listed_and_compared(tale: Path) -> None:
+def test_a_gold_set_is_made_checked_listed_and_compared(tale: Path, run_cli) -> None:
     people = [f"Person{number}" for number in range(12)]
     write_kg(
         tale / "data/kg/ring-KG.json",
@@ -119,11 +105,7 @@ def test_a_gold_set_is_made_checked_listed_and_compared(tale: Path) -> None:
         [(one, "KNOWS", other) for one, other in zip(people, people[1:] + people[:1], strict=True)],
     )
     for name, hops in (("one", "1"), ("two", "2")):
-        subprocess.run(
-            [sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", "tale-eval.jsonl", "--hops", hops,
-             "--skip-generation", "-o", f"{name}-results.json"],
-            cwd=tale, env={"PYTHONPATH": str(ROOT)}, check=True, capture_output=True,
-        )  # fmt: skip
+        run_cli("eval --dataset tale-eval.jsonl --skip-generation --hops", hops, "-o", f"{name}-results.json")
 
     async def work(client: Any) -> None:
         async def call(tool: str, **arguments: Any) -> Any:
@@ -137,9 +119,8 @@ def test_a_gold_set_is_made_checked_listed_and_compared(tale: Path) -> None:
         files = await call("files")
         assert made["gold_set"] in files["gold_sets"]
         assert [Path(path).name for path in files["results"]] == ["one-results.json", "two-results.json"]
-        assert (await call("validate", graph="ring-KG.json", dataset=made["gold_set"]))[
-            "kind"
-        ] == "validation"
+        checked = await call("validate", graph="ring-KG.json", dataset=made["gold_set"])
+        assert checked["kind"] == "validation"
         again = await client.call_tool("generate", {"graph": "ring-KG.json", "name": "fresh", "n": 5})
         assert again.is_error
         assert "not overwritten" in again.content[0].text

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,6 @@ QUESTIONS = (
     {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
     {"id": "q2", "query": "Who is Ben?", "reference_entities": ["Ben"]},
 )
-RUN = "q1 Q0 Dover 1 1.0 me\nq2 Q0 Ben 1 1.0 me\n"
-RETRIEVER = "def retrieve(question):\n    return ['Dover']\n"
 
 # Options that take the name of a file to write. `--report` of the other commands takes names of reports.
 WRITES = {"--output", "--save-run", "--junit", "--fix-suggestions"}
@@ -34,75 +31,61 @@ WRITES_IN = {("history", "--report")}
 # Options that speak of writing and take no name of a file.
 NO_FILE = {"--report", "--format", "--names", "--refresh", "--export"}
 
-# The command's arguments, and those among them (or beside) that name what it reads.
-Call = tuple[str, list[str]]
-CALLS: dict[str, Call | None] = {
+FILES = {
+    "story-eval.jsonl": "",
+    "other-eval.jsonl": "",
+    "parts-dev.jsonl": "",
+    "story-KG.json": "",
+    "older-KG.json": "",
+    "one.json": "",
+    "two.json": "",
+    "run.trec": "q1 Q0 Dover 1 1.0 me\nq2 Q0 Ben 1 1.0 me\n",
+    "rag.py": "def retrieve(question):\n    return ['Dover']\n",
+    "questions.txt": "Where does Anna live?\n",
+    "prompt.txt": "{facts}\n{question}\n",
+    "words.yaml": "LIVES_IN: [lives]\n",
+    "config.yaml": "storage: {kg_dir: ., dataset_dir: ., results_dir: .}\ngeneration: {prompt: prompt.txt}\n",
+}
+# A call of each command that writes; it reads the files that it names.
+CALLS: dict[str, str | None] = {
     "init": None,  # writes where nothing is
     "settings": None,
     "mcp": None,  # each tool runs a command of its own
-    "eval": (
-        "eval --dataset story-eval.jsonl -g story-KG.json --skip-generation"
-        " --set retrieval.vocabulary=words.yaml",
-        ["story-eval.jsonl", "story-KG.json", "words.yaml", "config.yaml", "prompt.txt"],
-    ),
-    "score": (
-        "score --run run.trec --gold story-eval.jsonl -g story-KG.json",
-        ["run.trec", "story-eval.jsonl", "story-KG.json", "config.yaml"],
-    ),
-    "sweep": (
-        "sweep --dataset story-eval.jsonl -g story-KG.json --hops 1 --retriever bfs,run:run.trec",
-        ["story-eval.jsonl", "story-KG.json", "run.trec", "config.yaml"],
-    ),
-    "retrieve": (
-        "retrieve questions.txt -g story-KG.json --retriever rag.py:retrieve --format jsonl",
-        ["questions.txt", "story-KG.json", "rag.py", "config.yaml"],
-    ),
-    "fix": (
-        "fix --dataset story-eval.jsonl -g story-KG.json --was older-KG.json --holdout other-eval.jsonl",
-        ["story-eval.jsonl", "story-KG.json", "older-KG.json", "other-eval.jsonl", "config.yaml"],
-    ),
-    "compare": (
-        "compare one.json two.json",
-        ["one.json", "two.json", "config.yaml"],
-    ),
-    "history": ("history .", ["one.json", "two.json", "config.yaml"]),
-    "query": ("query Anna? -g story-KG.json --skip-generation", ["story-KG.json", "config.yaml"]),
-    "report": ("report one.json --report md", ["one.json"]),
-    "stats": ("stats -g story-KG.json", ["story-KG.json", "config.yaml"]),
-    "convert": ("convert -g story-KG.json --format kg-json", ["story-KG.json", "config.yaml"]),
-    "visualize": ("visualize -g story-KG.json", ["story-KG.json", "config.yaml"]),
     "measures": None,
-    "validate": (
-        "validate --dataset story-eval.jsonl -g story-KG.json",
-        ["story-eval.jsonl", "story-KG.json", "config.yaml", "story-eval.meta.json"],
-    ),
-    "generate": ("generate -g story-KG.json --n 2", ["story-KG.json", "config.yaml"]),
-    "recommend": (
-        "recommend --dataset questions.txt -g story-KG.json --retrievers bfs,run:run.trec",
-        ["questions.txt", "story-KG.json", "run.trec", "config.yaml"],
-    ),
-    "curate": (
-        "curate --dataset questions.txt -g story-KG.json --export",
-        ["questions.txt", "story-KG.json", "config.yaml"],
-    ),
-    "dataset merge": (
-        "dataset merge story-eval.jsonl other-eval.jsonl --format jsonl",
-        ["story-eval.jsonl", "other-eval.jsonl", "config.yaml"],
-    ),
-    "dataset split": (
-        "dataset split parts-dev.jsonl --share 50/50",
-        ["parts-dev.jsonl"],
-    ),
-    "dataset convert": (
-        "dataset convert story-eval.jsonl --format jsonl",
-        ["story-eval.jsonl", "config.yaml"],
-    ),
-    "dataset from": (
-        "dataset from questions.txt -g story-KG.json",
-        ["questions.txt", "story-KG.json", "config.yaml"],
-    ),
     "dataset version": None,  # writes beside the set, under the set's name
+    "eval": "eval --dataset story-eval.jsonl -g story-KG.json --skip-generation"
+    " --set retrieval.vocabulary=words.yaml",
+    "score": "score --run run.trec --gold story-eval.jsonl -g story-KG.json",
+    "sweep": "sweep --dataset story-eval.jsonl -g story-KG.json --hops 1 --retriever bfs,run:run.trec",
+    "retrieve": "retrieve questions.txt -g story-KG.json --retriever rag.py:retrieve --format jsonl",
+    "fix": "fix --dataset story-eval.jsonl -g story-KG.json --was older-KG.json --holdout other-eval.jsonl",
+    "compare": "compare one.json two.json",
+    "history": "history .",
+    "query": "query Anna? -g story-KG.json --skip-generation",
+    "report": "report one.json --report md",
+    "stats": "stats -g story-KG.json",
+    "convert": "convert -g story-KG.json --format kg-json",
+    "visualize": "visualize -g story-KG.json",
+    "validate": "validate --dataset story-eval.jsonl -g story-KG.json",
+    "generate": "generate -g story-KG.json --n 2",
+    "recommend": "recommend --dataset questions.txt -g story-KG.json --retrievers bfs,run:run.trec",
+    "curate": "curate --dataset questions.txt -g story-KG.json --export",
+    "dataset merge": "dataset merge story-eval.jsonl other-eval.jsonl --format jsonl",
+    "dataset split": "dataset split parts-dev.jsonl --share 50/50",
+    "dataset convert": "dataset convert story-eval.jsonl --format jsonl",
+    "dataset from": "dataset from questions.txt -g story-KG.json",
 }
+# What a command reads that its call does not name.
+READS = {"eval": ["prompt.txt"], "history": ["one.json", "two.json"], "validate": ["story-eval.meta.json"]}
+NO_SETTINGS = {"report", "dataset split"}
+
+
+def inputs(name: str) -> list[str]:
+    call = CALLS.get(name)
+    if call is None:
+        return []
+    named = [word for word in re.split("[ =,:]", call) if word in FILES]
+    return [*named, *READS.get(name, ()), *(() if name in NO_SETTINGS else ("config.yaml",))]
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -125,37 +108,35 @@ CASES = [
     (name, option, given)
     for name, command in commands()
     for option in options_that_write(name, command)
-    for given in (CALLS.get(name) or ("", []))[1]
+    for given in inputs(name)
 ]
 
 
+MADE: dict[str, bytes] = {}  # what the first test made
+
+
 @pytest.fixture
-def folder(own_folder: Path, run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(own_folder: Path, run_cli: Callable[..., Any]) -> Path:
     """All inputs in one folder, which is that of graphs, gold sets and results too."""
-    write_kg(
-        own_folder / "story-KG.json",
-        ["Anna", "Ben", "Dover", "Mary", "Kent"],
-        [("Anna", "LIVES_IN", "Dover"), ("Ben", "KNOWS", "Mary"), ("Dover", "LIES_IN", "Kent")],
-    )
+    for name, content in MADE.items():
+        (own_folder / name).write_bytes(content)
+    if MADE:
+        return own_folder
+    for name, text in FILES.items():
+        (own_folder / name).write_text(text, encoding="utf-8")
+    for name in ("story-KG.json", "older-KG.json"):
+        write_kg(
+            own_folder / name,
+            ["Anna", "Ben", "Dover", "Mary", "Kent"],
+            [("Anna", "LIVES_IN", "Dover"), ("Ben", "KNOWS", "Mary"), ("Dover", "LIES_IN", "Kent")],
+        )
     for name in ("story-eval", "parts-dev"):
         write_gold(own_folder / f"{name}.jsonl", *QUESTIONS)
-    shutil.copy(own_folder / "story-KG.json", own_folder / "older-KG.json")
     write_gold(own_folder / "other-eval.jsonl", {**QUESTIONS[0], "id": "q3", "query": "Whose is Dover?"})
-    files = {
-        "run.trec": RUN,
-        "rag.py": RETRIEVER,
-        "questions.txt": "Where does Anna live?\n",
-        "prompt.txt": "{facts}\n{question}\n",
-        "words.yaml": "LIVES_IN: [lives]\n",
-        "config.yaml": "storage: {kg_dir: ., dataset_dir: ., results_dir: .}\n"
-        "generation: {prompt: prompt.txt}\n",
-    }
-    for name, text in files.items():
-        (own_folder / name).write_text(text, encoding="utf-8")
     for name in ("one", "two"):
-        done = run_cli("eval", "--dataset", "story-eval.jsonl", "--skip-generation", "-o", f"./{name}.json")
-        assert done.exit_code == 0, done.output
-    assert run_cli("validate", "--dataset", "story-eval.jsonl", "--pin").exit_code == 0
+        run_cli("eval --dataset story-eval.jsonl --skip-generation -o", f"./{name}.json", code=0)
+    run_cli("validate --dataset story-eval.jsonl --pin", code=0)
+    MADE.update(contents(own_folder))
     return own_folder
 
 
@@ -209,7 +190,7 @@ def test_no_output_replaces_an_input(
             path = "./page.html"
         if name == "dataset split" and not target.startswith(f"./{given}"):
             continue  # its parts have names of their own
-        done = run_cli(*call[0].split(), option, path)
+        done = run_cli(call, option, path)
         (folder / "page.html").unlink(missing_ok=True)
         assert contents(folder) == before, f"{name} {option} {path}\n{done.output}"
         assert done.exit_code == 2, f"{name} {option} {path}\n{done.output}"
@@ -220,7 +201,7 @@ GRAPH_FOLDER = [
     (name, option)
     for name, command in commands()
     for option in options_that_write(name, command)
-    if " -g " in (CALLS.get(name) or ("", []))[0]
+    if " -g " in (CALLS.get(name) or "")
 ]
 
 
@@ -238,7 +219,7 @@ def test_no_output_replaces_a_part_of_a_folder_that_is_read(
     (graph / "edges.csv").write_text("source,target,type\na,d,LIVES_IN\n", encoding="utf-8")
     (graph / "notes.csv").write_text("what somebody noted\n", encoding="utf-8")
     before = contents(folder)
-    arguments = ["graph" if given == "story-KG.json" else given for given in call[0].split()]
+    arguments = ["graph" if given == "story-KG.json" else given for given in call.split()]
     done = run_cli(*arguments, option, f"./graph/{part}")
     assert contents(folder) == before, done.output
     assert done.exit_code == 2, done.output
@@ -256,7 +237,7 @@ def test_a_derived_name_replaces_no_gold_set_that_somebody_made(
     }
     for name, call in derived.items():
         (folder / name).write_text(mine, encoding="utf-8")
-        done = run_cli(*call.split())
+        done = run_cli(call)
         assert (done.exit_code, (folder / name).read_text(encoding="utf-8")) == (2, mine), done.output
         assert f"{name} already exists" in done.stderr
 
@@ -273,7 +254,7 @@ def test_what_the_program_made_itself_is_made_again(folder: Path, run_cli: Calla
         "validate --dataset story-eval.jsonl --pin -o checked.json",
     ):
         for _ in range(2):
-            done = run_cli(*call.split())
+            done = run_cli(call)
             if "still version" not in done.output:
                 assert done.exit_code == 0, f"{call}\n{done.output}"
 

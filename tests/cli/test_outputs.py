@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import HANGS, write_gold, write_kg
+from tests.conftest import HANGS, read_json, write_gold, write_kg
 
 QUESTIONS = (
     {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
@@ -94,7 +94,7 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_
     (files / "link.json").symlink_to(files / "archive/real.json")
     assert run_cli(*EVAL, "-o", "./link.json").exit_code == 0
     assert (files / "link.json").is_symlink()
-    assert len(json.loads((files / "archive/real.json").read_text())["results"]) == 2
+    assert len(read_json(files / "archive/real.json")["results"]) == 2
 
 
 def test_a_mistake_of_the_program_shows_where_it_is(files: Path, run_cli, monkeypatch) -> None:
@@ -122,7 +122,7 @@ def test_a_part_never_replaces_the_whole(files, run_cli) -> None:
         "run-limit-1-results.json",
     }
     assert (folder / "story-eval-results.json").read_bytes() == whole
-    run_cli("compare", "story-eval-results.json", "run-limit-1-results.json", "--force", code=0)
+    run_cli("compare story-eval-results.json run-limit-1-results.json --force", code=0)
     assert (folder / "story-eval-vs-run-limit-1-comparison.json").is_file()
 
 

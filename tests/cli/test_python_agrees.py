@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tiny_graph_rag
-from tests.conftest import ROOT
+from tests.conftest import ROOT, read_json
 
 GRAPH = ROOT / "data" / "kg" / "conan-doyle-speckled-band-KG.json"
 GOLD = ROOT / "data" / "eval" / "conan-doyle-speckled-band-eval.jsonl"
@@ -19,25 +20,17 @@ def lines(*records: dict[str, Any]) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-GROUPED = lines(
-    *(
-        {"id": f"q{n}", "query": f"Question {n}?", "reference_entities": [f"e{n % 7}"], "group": f"g{n // 3}"}
-        for n in range(60)
-    )
+def about(count: int, make: Callable[[int], dict[str, Any]]) -> str:
+    return lines(*({"id": f"q{n}", **make(n)} for n in range(count)))
+
+
+GROUPED = about(
+    60, lambda n: {"query": f"Question {n}?", "reference_entities": [f"e{n % 7}"], "group": f"g{n // 3}"}
 )
-RANKED = lines(*({"id": f"q{n}", "retrieved": [f"e{n % 5}", "e1", "e1", f"e{n % 7}"]} for n in range(55)))
-TEXTS = lines(
-    *(
-        {"id": f"q{n}", "query": f"Question {n}?", "reference_texts": [f"The {n} ships lay at anchor."]}
-        for n in range(40)
-    )
-)
-SAID = lines(
-    *(
-        {"id": f"q{n}", "retrieved": ["Nothing.", f"All of the {n % 30} ships lay at anchor."]}
-        for n in range(40)
-    )
-)
+RANKED = about(55, lambda n: {"retrieved": [f"e{n % 5}", "e1", "e1", f"e{n % 7}"]})
+SHIPS = "ships lay at anchor."
+TEXTS = about(40, lambda n: {"query": f"Question {n}?", "reference_texts": [f"The {n} {SHIPS}"]})
+SAID = about(40, lambda n: {"retrieved": ["Nothing.", f"All of the {n % 30} {SHIPS}"]})
 QRELS = "".join(f"q{n} 0 d{n % 4} {1 + n % 2}\nq{n} 0 d9 0\n" for n in range(40))
 TREC = "".join(f"q{n} Q0 d{m} {m + 1} {1.5 - m // 2} r\n" for n in range(38) for m in range(5))
 
@@ -58,8 +51,8 @@ def test_score(run_cli, tmp_path: Path, gold, run, options, keywords) -> None:
     for path, (_, text) in zip(paths, (run, gold), strict=True):
         path.write_text(text, encoding="utf-8")
     out = tmp_path / "out.json"
-    run_cli("score", "--run", paths[0], "--gold", paths[1], *options, "-o", out, code=0)
-    written = json.loads(out.read_text(encoding="utf-8"))
+    run_cli("score --run", paths[0], "--gold", paths[1], *options, "-o", out, code=0)
+    written = read_json(out)
     measures = options[1] if options[:1] == ("--measures",) else None
     found = tiny_graph_rag.score(paths[0], paths[1], measures, **keywords)
     for name, mean in written["summary"]["measures"].items():
@@ -69,55 +62,40 @@ def test_score(run_cli, tmp_path: Path, gold, run, options, keywords) -> None:
         assert column.astype(object).where(column.notna(), None).to_dict() == values
 
 
+def rows_of(path: Path) -> dict[str, Any]:
+    return read_json(path)["summary"]["measures"]
+
+
 def test_score_on_a_graph(run_cli, tmp_path: Path) -> None:
     run, out = tmp_path / "run.jsonl", tmp_path / "out.json"
-    run_cli(
-        "eval",
-        "--dataset",
-        GOLD,
-        "-g",
-        GRAPH,
-        "--skip-generation",
-        "--save-run",
-        run,
-        "-o",
-        tmp_path / "e.json",
-        code=0,
-    )
-    run_cli("score", "--run", run, "--gold", GOLD, "-g", GRAPH, "-o", out, code=0)
-    written = json.loads(out.read_text(encoding="utf-8"))["summary"]["measures"]
+    given = ("--skip-generation", "--save-run", run, "-o", tmp_path / "e.json")
+    run_cli("eval --dataset", GOLD, "-g", GRAPH, *given, code=0)
+    run_cli("score --run", run, "--gold", GOLD, "-g", GRAPH, "-o", out, code=0)
     found = tiny_graph_rag.score(run, GOLD, graph=tiny_graph_rag.load_graph(GRAPH))
-    assert found.means.to_dict("index") == {
-        name: {part: mean[part] for part in found.means.columns} for name, mean in written.items()
-    }
+    written = rows_of(out).items()
+    means = {name: {part: mean[part] for part in found.means.columns} for name, mean in written}
+    assert found.means.to_dict("index") == means
 
 
 def test_eval_sweep_and_compare(run_cli, tmp_path: Path) -> None:
     graph, questions = tiny_graph_rag.load_graph(GRAPH), tiny_graph_rag.load_questions(GOLD)
+    given = ("--dataset", GOLD, "-g", GRAPH)
     results = {}
     for hops in (1, 3):
         out = tmp_path / f"{hops}.json"
-        told = run_cli("eval", "--dataset", GOLD, "-g", GRAPH, "--hops", hops, "--skip-generation", "-o", out)
-        assert told.exit_code == 0, told.stderr
-        written = json.loads(out.read_text(encoding="utf-8"))
+        run_cli("eval --skip-generation --hops", hops, *given, "-o", out, code=0)
         results[hops] = tiny_graph_rag.evaluate(graph, questions, hops=hops)
-        assert results[hops].means == {
-            name: mean["mean"] for name, mean in written["summary"]["measures"].items()
-        }
+        assert results[hops].means == {name: mean["mean"] for name, mean in rows_of(out).items()}
     out = tmp_path / "compared.json"
-    assert run_cli("compare", tmp_path / "1.json", tmp_path / "3.json", "-o", out).exit_code == 0
+    run_cli("compare", tmp_path / "1.json", tmp_path / "3.json", "-o", out, code=0)
     compared = tiny_graph_rag.compare(results[1], results[3]).to_pandas()
-    for name, rows in json.loads(out.read_text(encoding="utf-8"))["measures"].items():
+    columns = {"difference_low": "low", "difference_high": "high", "p": "p_randomisation"}
+    for name, rows in read_json(out)["measures"].items():
         mine = compared[compared["measure"] == name].iloc[1]
-        for ours, theirs in (
-            ("difference_low", "low"),
-            ("difference_high", "high"),
-            ("p", "p_randomisation"),
-        ):
+        for ours, theirs in columns.items():
             assert mine[ours] == rows[1][theirs]
-    out = tmp_path / "sweep.json"
-    told = run_cli("sweep", "--dataset", GOLD, "-g", GRAPH, "--hops", "1-3", "-o", out, code=0)
-    swept = json.loads(out.read_text(encoding="utf-8"))
+    run_cli("sweep --hops 1-3", *given, "-o", tmp_path / "sweep.json", code=0)
+    swept = read_json(tmp_path / "sweep.json")
     found = tiny_graph_rag.sweep(graph, questions, hops=(1, 2, 3))
     wanted = swept["settings"][swept["recommended"]["overall"]["setting"]]
     assert found.recommended is not None

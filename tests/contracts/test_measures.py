@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
@@ -15,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, kg
+from tests.conftest import kg
 from tests.measures.test_judged import run_of
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
@@ -250,34 +246,6 @@ def test_context_measures_by_hand(graph) -> None:
     # 0→1 is held, 1→2 is not: the stretch from the seed is 1 of 3. 3→4 is no reference: 1 of 2.
     assert float(Measure("path_completeness").compute(broken)[0]) == pytest.approx(1 / 3)
     assert float(Measure("relation_precision").compute(broken)[0]) == 0.5
-
-
-@pytest.mark.slow
-def test_no_value_depends_on_the_hash_seed() -> None:
-    code = (
-        "import tempfile, pathlib, random\n"
-        "from tests.contracts import test_measures as t\n"
-        "graph = t.graph.__wrapped__(pathlib.Path(tempfile.mkdtemp()))\n"
-        "print(t.digest(t.judged_of(graph, *t.material(graph, random.Random(3)))))\n"
-    )
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1", "2")
-    }
-    assert len(found) == 1
-
-
-def digest(judged: Judged) -> str:
-    columns = {name: name.compute(judged) for name in EVERY}
-    summary = means(columns, weights=weights(judged, EVERY))
-    return hashlib.sha256(repr([(str(key), mean) for key, mean in summary.items()]).encode()).hexdigest()
 
 
 def test_the_context_is_as_complete_as_references_not_as_bearers(graph) -> None:

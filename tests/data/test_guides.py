@@ -42,8 +42,7 @@ def test_the_commands_of_a_guide_run_and_print_what_it_shows(run_cli, own_folder
             name = arguments[0]
             if name == "curate" and "--export" not in arguments:
                 continue  # tests/gold/test_curate_browser.py does what a person would
-            found = run_cli(*arguments)
-            assert found.exit_code == 0, (line, found.stderr)
+            found = run_cli(*arguments, code=0)
             printed += found.stdout
 
 

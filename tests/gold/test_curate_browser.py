@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import HANGS, ROOT
-from tests.gold.curating import Running, curate, serving
+from tests.conftest import HANGS, ROOT, write_kg
+from tests.gold.curating import serving
 from tiny_graph_rag.formats.gold import read_eval_set
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
@@ -37,8 +37,7 @@ def browser():
 def draft(run_cli, tmp_path: Path) -> Path:
     source, path = tmp_path / "q.txt", tmp_path / "q-draft.jsonl"
     source.write_text(QUESTIONS, encoding="utf-8")
-    found = run_cli("recommend", "--dataset", source, "-g", GRAPH, "--retrievers", "bfs,pagerank", "-o", path)
-    assert found.exit_code == 0, found.stderr
+    run_cli("recommend --dataset", source, "-g", GRAPH, "--retrievers", "bfs,pagerank", "-o", path, code=0)
     return path
 
 
@@ -254,7 +253,7 @@ def test_keys_judge_the_question_on_the_screen_while_the_next_one_is_on_its_way(
 def test_half_a_korean_syllable_finds_the_name_while_it_is_typed(browser, run_cli, tmp_path) -> None:
     source, path = tmp_path / "q.txt", tmp_path / "q-draft.jsonl"
     source.write_text("점순은 누구를 좋아해?\n", encoding="utf-8")
-    run_cli("recommend", "--dataset", source, "-g", KOREAN, "--retrievers", "bfs", "-o", path)
+    run_cli("recommend --dataset", source, "-g", KOREAN, "--retrievers", "bfs", "-o", path)
     with (
         serving(path, KOREAN) as running,
         window(browser, running.address, "안나") as (page, complaints),
@@ -403,51 +402,6 @@ def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(
     assert question.query == "Who killed Julia?"
 
 
-def test_a_draft_that_changes_on_disk_loses_nothing(browser, draft) -> None:
-    with serving(draft, GRAPH) as running, window(browser, running.address, "anna") as (page, _):
-        page.keyboard.press("2")
-        saved(page, 1)
-        lines = draft.read_text(encoding="utf-8").splitlines(keepends=True)
-        draft.write_text("".join(lines[1:]), encoding="utf-8")
-        page.keyboard.press("1")
-        saved(page, 2)
-        running.stop()
-    again = Running(draft, GRAPH)
-    said = again.stop()
-    assert "has judgments of 1 question that q-draft.jsonl doesn't have, or has in other words (q001)" in said
-    assert len(journal_of(draft)) == 2
-
-
-def test_nothing_is_told_without_the_token_or_to_another_origin(draft) -> None:
-    from urllib.error import HTTPError
-    from urllib.request import Request, urlopen
-
-    def status(path: str, **headers: str) -> int:
-        body = headers.pop("body", None)
-        request = Request(f"http://127.0.0.1:{running.port}{path}", body and body.encode(), headers)
-        try:
-            return int(urlopen(request).status)
-        except HTTPError as error:
-            return error.code
-
-    with serving(draft, GRAPH) as running:
-        token = running.token
-        own = f"http://127.0.0.1:{running.port}"
-        event = '{"what": "judge"}'
-        assert status(f"/?token={token}") == 200
-        assert status("/") == status("/api/questions") == status("/?token=x") == 403
-        assert status("/api/questions", **{"X-Token": token}) == 200
-        assert status("/api/questions", **{"X-Token": token, "Origin": "http://evil.example"}) == 403
-        assert status("/api/questions", **{"X-Token": token, "Host": "evil.example"}) == 421
-        assert status("/api/event", **{"X-Token": token}, body=event) == 403  # a form of another page
-        assert status("/api/event", **{"X-Token": token, "Origin": own}, body=event) == 400
-        assert status("/api/event", **{"X-Token": token, "Origin": own}, body="x" * 70_000) == 413
-        other = curate(draft, GRAPH)
-        _, told = other.communicate(timeout=HANGS)
-        assert other.returncode == 2
-        assert "another `curate` has this journal" in told
-
-
 @pytest.mark.parametrize("screen", pages.SCREENS)
 def test_axe_finds_nothing_serious_and_the_phone_needs_no_side_scrolling(browser, draft, screen) -> None:
     options = pages.SCREENS[screen]
@@ -477,29 +431,10 @@ def test_axe_finds_nothing_serious_and_the_phone_needs_no_side_scrolling(browser
 
 def test_markup_in_names_and_questions_is_text(browser, tmp_path) -> None:
     evil = "<img src=x onerror=alert(1)>"
-    graph = tmp_path / "evil-KG.json"
-    graph.write_text(
-        json.dumps(
-            {
-                "entities": {
-                    evil: {"name": evil, "description": evil, "aliases": ["</script>"]},
-                    "b": {"name": "B"},
-                },
-                "relationships": [
-                    {"source_entity_id": evil, "target_entity_id": "b", "relationship_type": "<b>x</b>"}
-                ],
-            }
-        ),
-        encoding="utf-8",
-    )
+    graph = write_kg(tmp_path / "evil-KG.json", [(evil, ["</script>"]), "B"], [(evil, "<b>x</b>", "B")])
     path = tmp_path / "q-draft.jsonl"
-    row = {
-        "draft": True,
-        "id": evil,
-        "query": f"Who is {evil}?",
-        "tags": [evil],
-        "candidates": [{"id": evil, "name": evil, "type": evil, "description": evil, "words": [evil]}],
-    }
+    candidate = {"id": evil, "name": evil, "type": evil, "description": evil, "words": [evil]}
+    row = {"draft": True, "id": evil, "query": f"Who is {evil}?", "tags": [evil], "candidates": [candidate]}
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
     with (
         serving(path, graph) as running,
@@ -513,7 +448,6 @@ def test_markup_in_names_and_questions_is_text(browser, tmp_path) -> None:
         assert page.locator("img").count() == 0
         assert complaints == []
         running.stop()
-    (question,) = (
-        read_eval_set(tmp_path / "q-eval.jsonl") if (tmp_path / "q-eval.jsonl").exists() else (None,)
-    )
-    assert question is None or question.highly_relevant_entities == (evil,)
+    written = tmp_path / "q-eval.jsonl"
+    questions = list(read_eval_set(written)) if written.exists() else []
+    assert all(question.highly_relevant_entities == (evil,) for question in questions)

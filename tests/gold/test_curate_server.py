@@ -41,14 +41,17 @@ class Server(Running):
         super().__init__(*tale(folder))
         self.journal = folder / "tale-draft.journal.jsonl"
 
-    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
+    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
+        """headers: in place of those of the page."""
         own = f"127.0.0.1:{self.port}"
         connection = http.client.HTTPConnection(own, timeout=HANGS)
-        headers = {"X-Token": self.token, "Origin": f"http://{own}"}
         try:
-            connection.request(method, path, body, headers)
+            connection.request(
+                method, path, body, headers or {"X-Token": self.token, "Origin": f"http://{own}"}
+            )
             reply = connection.getresponse()
-            return reply.status, json.loads(reply.read())
+            read = reply.read()
+            return reply.status, json.loads(read) if read.startswith(b"{") else read
         finally:
             connection.close()
 
@@ -116,6 +119,26 @@ def test_what_is_no_event_is_refused(server: Server) -> None:
     for body in (b"", b"[]", b"1", b"null", b'"x"', b"{", b"\xff", b"[" * 5000, b'{"seen": true}', b"\x00"):
         status, reply = server.ask("POST", "/api/event", body)
         assert (status, bool(reply["error"])) == (400, True), body
+
+
+def test_nothing_is_told_without_the_token_or_to_another_origin(server: Server) -> None:
+    token, own = {"X-Token": server.token}, {"Origin": f"http://127.0.0.1:{server.port}"}
+    evil, event = {"Origin": "http://evil.example"}, b'{"what": "judge"}'
+    for path, headers, body, status in (
+        (f"/?token={server.token}", own, None, 200),
+        ("/", own, None, 403),
+        ("/api/questions", own, None, 403),
+        ("/?token=x", own, None, 403),
+        ("/api/questions", token, None, 200),
+        ("/api/questions", {**token, **evil}, None, 403),
+        ("/api/questions", {**token, "Host": "evil.example"}, None, 421),
+        ("/api/event", token, event, 403),  # a form of another page
+        ("/api/event", {**token, **own}, event, 400),
+        ("/api/event", {**token, **own}, b"x" * 70_000, 413),
+    ):
+        assert server.ask("POST" if body else "GET", path, body, **headers)[0] == status, (path, headers)
+    _, told = curate(*tale(server.journal.parent)).communicate(timeout=HANGS)
+    assert "another `curate` has this journal" in told
 
 
 def test_two_that_start_at_once_never_take_one_port(own_folder: Path) -> None:

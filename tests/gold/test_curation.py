@@ -235,15 +235,6 @@ def test_search_finds_parts_aliases_and_syllables_half_typed(tmp_path: Path) -> 
     assert names("  ") == names("nobody") == []
 
 
-def test_a_journal_line_is_readable_by_anybody(tmp_path: Path) -> None:
-    curation = opened(tmp_path)
-    curation.decide(judged("안나", "e1", 2, key="k"), 0)
-    (line,) = (tmp_path / "d.journal.jsonl").read_text(encoding="utf-8").splitlines()
-    event = json.loads(line)
-    assert {"n", "at", "by", "question", "what", "entity", "grade", "key", "asked"} == set(event)
-    assert "안나" in line
-
-
 def test_a_decision_never_counts_for_another_question(tmp_path: Path) -> None:
     curation = opened(tmp_path)
     curation.decide(judged("anna", "e1", 2), 0)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from tests.conftest import read_json
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.gold.keep import differing_fields
 
@@ -53,8 +54,7 @@ def test_a_broken_record_is_an_error_of_its_rule(
 ) -> None:
     broken, said = BROKEN[rule]
     (own_folder / "gold.json").write_text(json.dumps([record(1), broken], ensure_ascii=False))
-    done = run_cli("validate", "--dataset", "./gold.json")
-    assert done.exit_code == 1, done.output
+    done = run_cli("validate --dataset ./gold.json", code=1)
     assert said in done.stdout
     assert "error" in done.stderr
 
@@ -62,9 +62,8 @@ def test_a_broken_record_is_an_error_of_its_rule(
 def test_a_sound_set_passes(own_folder: Path, run_cli: Callable[..., Result]) -> None:
     rows = [record(1), record(2), record(3, relevant_chunk_ids=[], highly_relevant_chunk_ids=[])]
     (own_folder / "gold.json").write_text(json.dumps(rows))
-    done = run_cli("validate", "--dataset", "./gold.json", "-o", "./v.json")
-    assert done.exit_code == 0, done.output
-    found = json.loads(Path("v.json").read_text())
+    run_cli("validate --dataset ./gold.json -o ./v.json", code=0)
+    found = read_json(Path("v.json"))
     assert (found["errors"], found["warnings"], found["questions"]) == (0, 0, 3)
 
 
@@ -80,8 +79,7 @@ def test_any_vocabulary_will_do_and_what_looks_like_a_slip_is_a_warning(
     own_folder: Path, run_cli: Callable[..., Result], odd: dict[str, Any], said: str
 ) -> None:
     (own_folder / "gold.json").write_text(json.dumps([record(1), record(2), record(3, **odd)]))
-    done = run_cli("validate", "--dataset", "./gold.json")
-    assert done.exit_code == 0, done.output
+    done = run_cli("validate --dataset ./gold.json", code=0)
     assert said in " ".join(done.stdout.split())
 
 
@@ -93,12 +91,10 @@ def test_metadata_survives_every_conversion_and_versions_are_one_history(
     (own_folder / "gold_v2.json").write_text(json.dumps([*rows, record(3)], ensure_ascii=False, indent=2))
     for name in ("b.jsonl", "c.csv", "d.json"):
         form = ("--format", "sheet") if name == "c.csv" else ()
-        done = run_cli("dataset", "convert", "./gold_v1.json", "-o", f"./{name}", *form)
-        assert done.exit_code == 0, done.output
+        run_cli("dataset convert ./gold_v1.json -o", f"./{name}", *form, code=0)
         pairs = zip(read_gold(Path(name)), read_gold(Path("gold_v1.json")), strict=True)
         assert [differing_fields(one, other) for one, other in pairs] == [[], []], name
-    assert run_cli("dataset", "version", "./gold_v1.json", "-m", "first").exit_code == 0
-    second = run_cli("dataset", "version", "./gold_v2.json", "-m", "second")
-    assert second.exit_code == 0, second.output
-    listed = json.loads(Path("gold.versions.json").read_text())
+    assert run_cli("dataset version ./gold_v1.json -m first").exit_code == 0
+    run_cli("dataset version ./gold_v2.json -m second", code=0)
+    listed = read_json(Path("gold.versions.json"))
     assert [entry["version"] for entry in listed] == ["1", "2"]

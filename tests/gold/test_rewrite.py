@@ -22,13 +22,13 @@ def said(request: Request) -> str:
 def generated(run_cli, monkeypatch: pytest.MonkeyPatch, path: Path, script, *more: object):
     with ChatServer(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        found = run_cli("generate", "-g", GRAPH, "--n", 12, "--rewrite", "--model", "m", "-o", path, *more)
+        found = run_cli("generate -g", GRAPH, "--n", 12, "--rewrite", "--model", "m", "-o", path, *more)
         return found, len(server.requests)
 
 
 def test_a_rewriting_replaces_the_words_and_nothing_else(run_cli, monkeypatch, tmp_path: Path) -> None:
     plain, path = tmp_path / "plain.jsonl", tmp_path / "said.jsonl"
-    assert run_cli("generate", "-g", GRAPH, "--n", 12, "-o", plain).exit_code == 0
+    assert run_cli("generate -g", GRAPH, "--n", 12, "-o", plain).exit_code == 0
     found, calls = generated(
         run_cli, monkeypatch, path, lambda request: answer(json.dumps({"question": said(request)}), request)
     )
@@ -46,8 +46,7 @@ def test_what_was_paid_for_is_not_asked_again(run_cli, monkeypatch, tmp_path: Pa
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         path = tmp_path / "said.jsonl"
         for _ in range(2):
-            found = run_cli("generate", "-g", GRAPH, "--n", 6, "--rewrite", "-o", path, "--resume")
-            assert found.exit_code == 0, found.stderr
+            found = run_cli("generate -g", GRAPH, "--n", 6, "--rewrite", "-o", path, "--resume", code=0)
         assert len(server.requests) == 6
         assert "6 replies known from journal or cache" in found.stdout
 
@@ -56,7 +55,7 @@ def test_a_rewriting_that_loses_a_name_or_names_the_answer_leaves_the_template(
     run_cli, monkeypatch, tmp_path: Path
 ) -> None:
     plain, path = tmp_path / "plain.jsonl", tmp_path / "said.jsonl"
-    run_cli("generate", "-g", GRAPH, "--n", 12, "-o", plain)
+    run_cli("generate -g", GRAPH, "--n", 12, "-o", plain)
     answers = {question.query: question.reference_entities for question in read_eval_set(plain)}
 
     def script(request: Request) -> Action:
@@ -77,10 +76,8 @@ def test_a_rewriting_that_loses_a_name_or_names_the_answer_leaves_the_template(
 
 def test_without_an_api_or_with_a_dry_run_nothing_is_asked(run_cli, monkeypatch, tmp_path: Path) -> None:
     path = tmp_path / "g.jsonl"
-    found = run_cli("generate", "-g", GRAPH, "--n", 5, "--rewrite", "-o", path)
-    assert found.exit_code == 2
+    found = run_cli("generate -g", GRAPH, "--n", 5, "--rewrite", "-o", path, code=2)
     assert "--rewrite needs an API" in found.stderr
-    found = run_cli("generate", "-g", GRAPH, "--n", 5, "--rewrite", "--dry-run", "-o", path)
-    assert found.exit_code == 0, found.stderr
+    found = run_cli("generate -g", GRAPH, "--n", 5, "--rewrite", "--dry-run", "-o", path, code=0)
     assert "rewriting" in found.stdout
     assert not path.exists()

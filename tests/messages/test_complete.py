@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -52,34 +53,20 @@ BY_NAME = {
     *(step for step, _ in waterfall._STEPS),
     *("entities", "relations", "passages"),
     *VERDICT_WORDS.values(),
-    *(
-        question.COST_LEGEND,
-        *tables.COSTS,
-        "seed",
-        "path",
-        "hop",
-        "score",
-        "rank",
-        "entity",
-    ),
+    *(question.COST_LEGEND, *tables.COSTS, "seed", "path", "hop", "score", "rank", "entity"),
     *("exact", "alias", "folded", "particle", "misfit-particle", "variant"),  # rules that link a seed
     *("fuzzy", "coreference", "ellipsis", "gold"),
-    *(value for name, value in vars(bfs).items() if name.isupper() and isinstance(value, str)),
     *advice.REMEDY.values(),
-    *(value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)),
     *("tried", "FAILED"),
-    *(
-        "names not recognised",
-        "largest loss",
-        "better linking",
-        "seeds by text",
-    ),
+    *("names not recognised", "largest loss", "better linking", "seeds by text"),
     *("results", "sweep", "table", "comparison", "json", "patch"),
-    *(value for name, value in vars(validate).items() if name.isupper() and isinstance(value, str)),
+    *(
+        value
+        for module in (bfs, advice, settings, stretches, validate, compare)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, str)
+    ),
     *ACCEPTED.values(),
-    *(value for name, value in vars(settings).items() if name.isupper() and isinstance(value, str)),
-    *(compare.ALIKE, compare.ALIKE_BY_FEW, compare.MIXED, compare.BETTER, compare.WORSE),
-    *(compare.OFTEN_BETTER, compare.OFTEN_WORSE),
     *(compare.CUTOFFS, *compare.SHARED),
     *("error", "warning"),
     *(*inputs.MADE_BY, *inputs.MADE_BY.values(), "questions", "vocabulary"),
@@ -87,15 +74,10 @@ BY_NAME = {
     *(
         *("linking", "rewriting", "answering", "judging", "judging by embeddings"),
         *("retrieving", "retrievers", "sweeping", "evaluations"),
-        HOW_TO_TURN_ON,
-        drafts.TO_JUDGE,
-        drafts.FAVOURS,
-        drafts.LEAVES_THE_MEANS,
-        drafts.EMPTY,
-        drafts.EMPTY_MANY,
+        *(HOW_TO_TURN_ON, drafts.TO_JUDGE, drafts.FAVOURS, drafts.LEAVES_THE_MEANS),
+        *(drafts.EMPTY, drafts.EMPTY_MANY),
     ),
     *(text for one, many, _ in drafts.REMARKS for text in (one, many)),
-    *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
     *fix_words.KIND_WORDS.values(),
     *(fixes.TOO_FEW, fixes.NOT_HELD, fixes.NOT_FINISHED),
@@ -251,9 +233,7 @@ def in_page() -> Iterator[str]:
             yield from re.findall(r": \"([^\"]+)\"", group)
         for heads in (*_JS_HEADS.findall(script), *re.findall(r"const head = \[(.*?)\];", script)):
             yield from re.findall(r"\"([a-z][^\"]*)\"", heads)
-        for one, many in re.findall(
-            r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)", script
-        ):
+        for one, many in _JS_PLURAL.findall(script):
             yield f"{{n}} {one}"
             yield f"{{n}} {many or one + 's'}"
 
@@ -267,18 +247,17 @@ def in_curation() -> Iterator[str]:
 
 
 def shown() -> set[str]:
-    return {
-        *in_python(),
-        *filter(None, in_help()),
-        *in_graph_notes(),
-        *in_graph_columns(),
-        *in_system(),
-        *in_measures(),
-        *in_page(),
-        *in_curation(),
-        *BY_NAME,
-        *IN_PAGE,
-    }
+    searches = (
+        in_python,
+        in_help,
+        in_graph_notes,
+        in_graph_columns,
+        in_system,
+        in_measures,
+        in_page,
+        in_curation,
+    )
+    return {*BY_NAME, *IN_PAGE, *filter(None, chain.from_iterable(search() for search in searches))}
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != ENGLISH])

@@ -44,8 +44,7 @@ def test_english_is_recognised() -> None:
 def test_help_is_korean(command: str, run_cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tiny_graph_rag.cli.help.NAMES_WIDTH", 60)  # a row a line
     monkeypatch.setattr("tiny_graph_rag.cli.help.wrapped", lambda text, width: [text])
-    done = run_cli(*command.split(), "--help")
-    assert done.exit_code == 0
+    done = run_cli(*command.split(), "--help", code=0)
     lines = done.stdout.splitlines()
     assert [line for line in lines if english(line)] == []
     assert any("Usage" in line for line in lines) is False
@@ -71,8 +70,7 @@ def test_a_wrong_use_of_an_option_is_told_in_korean(command: str, option: Any, r
     if option.type.name in ("integer", "float", "integer range", "float range"):
         calls.append((name, "words"))
     for call in calls:
-        done = run_cli(*command.split(), *call)
-        assert done.exit_code == 2, done.output
+        done = run_cli(*command.split(), *call, code=2)
         assert done.stderr.startswith("오류: "), done.stderr
         assert english(done.stderr) == []
 
@@ -90,7 +88,7 @@ def test_an_unknown_option_and_what_is_missing_are_told_in_korean(command: str, 
 @pytest.mark.parametrize("setting", all_settings(), ids=lambda setting: setting.full_name)
 def test_a_wrong_value_of_a_setting_is_told_in_korean(setting: Setting, run_cli: Run) -> None:
     for value in ("words of none", "-7", "1e400", "9" * 30):
-        done = run_cli("settings", "--set", f"{setting.full_name}={value}")
+        done = run_cli("settings --set", f"{setting.full_name}={value}")
         if done.exit_code:
             assert done.exit_code == 2, done.output
             assert done.stderr.startswith("오류: "), done.stderr
@@ -114,12 +112,11 @@ def test_settings_and_config_yaml_are_korean(run_cli: Run) -> None:
 
 
 def test_a_config_file_in_korean_reads_as_the_english_one(own_folder: Any, run_cli: Run) -> None:
-    done = run_cli("init", "--lang", "ko")
-    assert done.exit_code == 0, done.output
+    run_cli("init --lang ko", code=0)
     assert HANGUL.search((own_folder / "config.yaml").read_text(encoding="utf-8"))
-    listed = run_cli("settings", "--lang", "en")
+    listed = run_cli("settings --lang en")
     (own_folder / "config.yaml").unlink()
-    assert listed.stdout == run_cli("settings", "--lang", "en").stdout
+    assert listed.stdout == run_cli("settings --lang en").stdout
 
 
 def test_every_command_is_walked() -> None:

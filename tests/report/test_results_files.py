@@ -12,7 +12,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import kg, read_json, write_gold, write_kg
 from tests.report.test_results_pieces import an_evaluation
 from tests.report.test_schema import SAMPLES, SCHEMA, written_by_eval
 from tiny_graph_rag.errors import RunError
@@ -45,20 +45,21 @@ def through_the_types(document: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("graph", SAMPLES)
-def test_what_eval_writes_passes_through_the_types_without_loss(graph: str) -> None:
-    document = written_by_eval(graph, SAMPLES[graph])
+def check(document: dict[str, Any]) -> None:
     assert list(differences(document, through_the_types(document))) == []
     jsonschema.validate(document, SCHEMA)
+
+
+@pytest.mark.parametrize("graph", SAMPLES)
+def test_what_eval_writes_passes_through_the_types_without_loss(graph: str) -> None:
+    check(written_by_eval(graph, SAMPLES[graph]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("retriever", ["bfs", "bm25", "oracle"])
 def test_every_retrievers_file_does(tmp_path: Path, retriever: str) -> None:
     evaluation = an_evaluation(tmp_path, retriever=retriever, hops=2, save_reasons=True)
-    document = json.loads(b"".join(document_parts(evaluation)))
-    assert list(differences(document, through_the_types(document))) == []
-    jsonschema.validate(document, SCHEMA)
+    check(json.loads(b"".join(document_parts(evaluation))))
 
 
 @pytest.mark.parametrize("on_graph", [False, True])
@@ -67,11 +68,8 @@ def test_what_score_writes_does(own_folder: Path, run_cli, on_graph: bool) -> No
     write_gold(own_folder / "x-eval.jsonl", {"id": "q1", "query": "Whom?", "reference_entities": ["Ben"]})
     (own_folder / "x.trec").write_text("q1 Q0 Anna 1 0.9 me\nq1 Q0 Ben 2 0.8 me\n", encoding="utf-8")
     graph = ("-g", "./x-KG.json") if on_graph else ()
-    done = run_cli("score", "--run", "./x.trec", "--gold", "./x-eval.jsonl", *graph, "-o", "./r.json")
-    assert done.exit_code == 0, done.output
-    document = json.loads((own_folder / "r.json").read_text(encoding="utf-8"))
-    assert list(differences(document, through_the_types(document))) == []
-    jsonschema.validate(document, SCHEMA)
+    run_cli("score --run ./x.trec --gold ./x-eval.jsonl -o ./r.json", *graph, code=0)
+    check(read_json("r.json"))
 
 
 def test_history_shows_a_scored_run_with_a_large_graph_and_names_what_it_leaves_out(
@@ -79,26 +77,24 @@ def test_history_shows_a_scored_run_with_a_large_graph_and_names_what_it_leaves_
 ) -> None:
     """Of `score -g` the entities stand behind the summary: a megabyte of them hid it."""
     names = [f"Anna {number}" for number in range(3000)]
-    write_kg(own_folder / "x-KG.json", names)
-    document = json.loads((own_folder / "x-KG.json").read_text(encoding="utf-8"))
+    document = kg(names)
     for entity in document["entities"].values():
         entity["description"] = "what is known of her " * 25
     (own_folder / "x-KG.json").write_text(json.dumps(document), encoding="utf-8")
     write_gold(own_folder / "x-eval.jsonl", {"id": "q1", "query": "Who?", "reference_entities": names})
-    (own_folder / "x.trec").write_text(f"q1 Q0 {names[0].replace(' ', '_')} 1 0.9 me\n", encoding="utf-8")
-    done = run_cli(
-        *("score", "--run", "./x.trec", "--gold", "./x-eval.jsonl", "-g", "./x-KG.json"),
-        *("-o", "./past/scored.json"),
-    )
-    assert done.exit_code == 0, done.output
-    scored = own_folder / "past/scored.json"
-    assert scored.stat().st_size > 1 << 20
-    (own_folder / "past/cut.json").write_bytes(scored.read_bytes()[:-2000])
-    changed = json.loads(scored.read_bytes()) | {"kind": "eval", "config": {"retrieval": "bfs"}}
-    (own_folder / "past/changed.json").write_text(json.dumps(changed), encoding="utf-8")
-    (own_folder / "past/other.json").write_text('{"name": "no results"}', encoding="utf-8")
-    done = run_cli("history", "past")
-    assert done.exit_code == 0, done.output
+    (own_folder / "x.trec").write_text("q1 Q0 Anna_0 1 0.9 me\n", encoding="utf-8")
+    run_cli("score --run ./x.trec --gold ./x-eval.jsonl -g ./x-KG.json -o ./past/scored.json", code=0)
+    scored = (own_folder / "past/scored.json").read_bytes()
+    assert len(scored) > 1 << 20
+    changed = json.loads(scored) | {"kind": "eval", "config": {"retrieval": "bfs"}}
+    files = {
+        "cut": scored[:-2000],
+        "changed": json.dumps(changed).encode(),
+        "other": b'{"name": "no results"}',
+    }
+    for name, content in files.items():
+        (own_folder / f"past/{name}.json").write_bytes(content)
+    done = run_cli("history past", code=0)
     assert "scored" in done.stdout
     assert "cut.json" in done.stderr
     assert "changed.json" in done.stderr
@@ -156,10 +152,7 @@ def test_a_part_that_no_type_names_may_be_broken_too(
 ) -> None:
     write_kg(own_folder / "x-KG.json", ["Ann"])
     write_gold(own_folder / "x-eval.jsonl", {"query": "Ann?", "reference_entities": ["Ann"]})
-    done = run_cli(
-        "eval", "--dataset", "./x-eval.jsonl", "-g", "./x-KG.json", "--skip-generation", "-o", "./r.json"
-    )
-    assert done.exit_code == 0, done.output
+    done = run_cli("eval --dataset ./x-eval.jsonl -g ./x-KG.json --skip-generation -o ./r.json", code=0)
     sound = (own_folder / "r.json").read_bytes()
     (own_folder / "r.json").write_bytes(b'{"more": ' + odd + b"," + sound.lstrip()[1:])
     more = ["./r.json"] if command == "compare" else []

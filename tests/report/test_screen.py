@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import io
 import math
-import subprocess
-import sys
 
 import pytest
 
-from tests.conftest import ROOT
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import figure
 from tiny_graph_rag.report.plain import cell_width
@@ -84,23 +81,3 @@ def test_a_wide_sign_takes_two_columns_and_an_accent_none() -> None:
 )
 def test_a_figure_has_no_power_of_ten(value: float | None, digits: int, text: str) -> None:
     assert figure(value, digits) == text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "unused"),
-    [
-        ("query 점순이는누구야? -g 김유정-동백꽃-KG.json", "tiny_graph_rag.study.evaluate"),
-        ("stats -g 김유정-동백꽃-KG.json", "tiny_graph_rag.study.evaluate"),
-    ],
-)
-def test_a_command_loads_no_rich_and_a_small_graph_no_decoder(command: str, unused: str) -> None:
-    code = (
-        "import sys; from tiny_graph_rag.cli import load, app; load(sys.argv[1]);"
-        "app(sys.argv[1:], standalone_mode=False);"
-        f"print([module for module in ('rich', 'numba', {unused!r}) if module in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert done.stdout.endswith("[]\n")

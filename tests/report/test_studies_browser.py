@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, read_json
 from tiny_graph_rag.cli import app, load
 from tiny_graph_rag.report.html import results_page
 
@@ -70,7 +70,7 @@ def test_the_page_opens_without_a_complaint_fits_and_has_no_violation(browser, f
 
 
 def test_a_sweep_shows_the_chosen_measure_and_tag(browser, folder):
-    sweep = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+    sweep = read_json(folder / "sweep.json")
     with pages.opened(browser, folder / "sweep.html", **SCREENS["light"]) as found:
         table = found.page.get_by_role("region", name="Settings").locator("tbody tr")
         assert table.count() == len(sweep["settings"]) == 8
@@ -88,7 +88,7 @@ def test_a_sweep_says_in_korean_why(browser, folder):
         app, ["report", str(folder / "sweep.json"), "--lang", "ko", "-o", str(folder / "ko.html"), "--quiet"]
     )
     assert done.exit_code == 0, done.output
-    best = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))["recommended"]["overall"]
+    best = read_json(folder / "sweep.json")["recommended"]["overall"]
     with pages.opened(browser, folder / "ko.html") as found:
         said = found.page.locator(".advice-line").inner_text()
     assert "설정" in said
@@ -97,7 +97,7 @@ def test_a_sweep_says_in_korean_why(browser, folder):
 
 
 def test_a_comparison_shows_every_measure_with_its_difference(browser, folder):
-    comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+    comparison = read_json(folder / "comparison.json")
     with pages.opened(browser, folder / "comparison.html", **SCREENS["light"]) as found:
         flips = found.page.locator("table.flips tbody tr")
         assert flips.count() == len(comparison["flips"])
@@ -114,7 +114,7 @@ def test_a_comparison_shows_every_measure_with_its_difference(browser, folder):
 
 
 def test_history_shows_each_result_with_what_moved(browser, folder):
-    first, second = (json.loads((folder / f"hops{hops}.json").read_text("utf-8")) for hops in (1, 3))
+    first, second = (read_json(folder / f"hops{hops}.json") for hops in (1, 3))
     means = [item["summary"]["measures"]["recall@5"]["mean"] for item in (first, second)]
     with pages.opened(browser, folder / "history.html", **SCREENS["light"]) as found:
         found.page.get_by_label("measure").select_option("recall@5")

@@ -22,7 +22,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -213,20 +212,10 @@ def by_ranx(gold: Gold, run: Scored) -> Values:
     """The same order given as scores without ties; empty runs are not for it."""
     from ranx import Qrels, Run, evaluate
 
-    names = {
-        f"{ours}@{k}": f"{theirs}@{k}"
-        for k in CUTOFFS
-        for ours, theirs in {
-            "precision": "precision",
-            "recall": "recall",
-            "f1": "f1",
-            "hit": "hit_rate",
-            "mrr": "mrr",
-            "map": "map",
-            "ndcg": "ndcg",
-            "ndcg_exp": "ndcg_burges",
-        }.items()
-    } | {"mrr": "mrr", "map": "map", "ndcg": "ndcg", "rprec": "r-precision"}
+    cut = {name: name for name in ("precision", "recall", "f1", "mrr", "map", "ndcg")}
+    cut |= {"hit": "hit_rate", "ndcg_exp": "ndcg_burges"}
+    names = {f"{ours}@{k}": f"{theirs}@{k}" for k in CUTOFFS for ours, theirs in cut.items()}
+    names |= {"mrr": "mrr", "map": "map", "ndcg": "ndcg", "rprec": "r-precision"}
     ranked = {q: {d: -float(place) for place, d in enumerate(order(row))} for q, row in run.items()}
     scores = Run(ranked)
     evaluate(Qrels({q: gold[q] for q in run}), scores, list(dict.fromkeys(names.values())))
@@ -254,11 +243,8 @@ def by_scikit_learn(gold: Gold, run: Scored) -> Values:
                 value = ndcg_score([gain], [below], k=k, ignore_ties=True)
                 found.setdefault(f"{name}@{k}", {})[question] = float(value)
             returned = np.array([name in ranking[:k] for name in line])
-            for name, measured in (
-                ("set_precision", precision_score),
-                ("recall", recall_score),
-                ("set_f1", f1_score),
-            ):
+            sets = (("set_precision", precision_score), ("recall", recall_score), ("set_f1", f1_score))
+            for name, measured in sets:
                 value = measured(gains > 0, returned, zero_division=0)
                 found.setdefault(f"{name}@{k}", {})[question] = float(value)
     return found
@@ -297,20 +283,10 @@ def figures(seed: int, tally: Tally) -> None:
     for n in (2, 3, 7, 12, 40, 200):
         changes = np.round(random.normal(0.05, 0.3, n), int(random.integers(1, 4)))
         what = f"{n} differences, seed {seed}"
-        if n <= 7:
-            test: Any = (
-                stats.permutation_test(
-                    (changes,),
-                    np.mean,
-                    permutation_type="samples",
-                    n_resamples=np.inf,
-                    alternative="two-sided",
-                )
-                if (changes != 0).all()
-                else None
-            )
-            if test is not None:
-                tally.compare("scipy", f"signs of {what}", randomisation_p(changes, seed=0), test.pvalue)
+        if n <= 7 and (changes != 0).all():
+            how = {"permutation_type": "samples", "n_resamples": np.inf, "alternative": "two-sided"}
+            test = stats.permutation_test((changes,), np.mean, **how)
+            tally.compare("scipy", f"signs of {what}", randomisation_p(changes, seed=0), test.pvalue)
         hits = int(random.integers(0, n + 1))
         ends = stats.binomtest(hits, n).proportion_ci(method="wilson")
         for mine, end in zip(wilson(hits, n), ends, strict=True):

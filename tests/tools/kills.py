@@ -141,22 +141,14 @@ def written(folder: Path, work: Work) -> bytes:
 def kill(folder: Path, work: Work, cache: int, seconds: float, expected: bytes) -> str:
     """What a run that is killed after so many seconds leaves behind that it must not; "" where all is well."""
     before = {path.name for path in folder.iterdir()}
-    process = subprocess.Popen(
-        work.command,
-        cwd=folder,
-        env=environment(folder, cache),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(work.command, cwd=folder, env=environment(folder, cache), **silent)
     time.sleep(seconds)
     process.kill()
     process.wait()
     new = {path.name for path in folder.iterdir()} - before
-    strange = [
-        name
-        for name in new
-        if name != work.writes and not name.startswith((".", "cache-", Path(work.writes).stem))
-    ]
+    expected_names = (".", "cache-", Path(work.writes).stem)
+    strange = [name for name in new if name != work.writes and not name.startswith(expected_names)]
     if strange:
         return f"left {strange}"
     if work.writes and (folder / work.writes).exists() and written(folder, work) != expected:
@@ -207,21 +199,13 @@ def kill_curate(folder: Path, seconds: float, chance: random.Random) -> str:
     process.wait()
     if process.stdout is not None:
         process.stdout.close()
+    export = [*command, "--export"]
     done = subprocess.run(
-        [*command, "--export"],
-        cwd=folder,
-        env=environment(folder, 0),
-        capture_output=True,
-        text=True,
-        check=False,
+        export, cwd=folder, env=environment(folder, 0), capture_output=True, text=True, check=False
     )
     if done.returncode:
         return f"the next run fails: {done.stderr[-500:]}"
-    kept = (
-        len([line for line in journal.read_bytes().split(b"\n") if line.endswith(b"}")])
-        if journal.exists()
-        else 0
-    )
+    kept = sum(line.endswith(b"}") for line in journal.read_bytes().split(b"\n"))
     return "" if kept >= max(acknowledged) else f"{max(acknowledged)} acknowledged, {kept} kept"
 
 
@@ -286,7 +270,10 @@ def interrupts(count: int, seed: int) -> Iterator[tuple[str, float, str]]:
             time.sleep(seconds)
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate()
-            yield command[0], seconds, _told(process.returncode, errors)
+            left = [path.name for path in folder.glob("*.tmp")] + [
+                path.name for path in folder.glob(".*.tmp")
+            ]
+            yield command[0], seconds, f"left {left}" if left else _told(process.returncode, errors)
 
 
 def _told(code: int, errors: str) -> str:
@@ -309,9 +296,7 @@ def main() -> None:
     options.add_argument("--interrupts", type=int, default=150)
     options.add_argument("--seed", type=int, default=20261121)
     given = options.parse_args()
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell's background jobs ignore it, and so would theirs
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     wrong = 0
     for what, rounds, well in (
         ("SIGKILL", kills(given.kills, given.seed), ("",)),

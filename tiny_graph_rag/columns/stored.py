@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
+from tokenize import TokenError
 from typing import Any, TypeVar
 
 import msgspec
@@ -69,6 +70,13 @@ def write_record(folder: Path, record: Any) -> None:
     (folder / RECORD).write_bytes(document)
 
 
+# What numpy and msgspec raise of damaged bytes: numpy parses the head of an array as Python.
+DAMAGED = (
+    *(OSError, EOFError, ValueError, TypeError, IndexError, OverflowError),
+    *(SyntaxError, TokenError, msgspec.MsgspecError),
+)
+
+
 def read_record(folder: Path, kind: type[T]) -> T:
     """The record; its arrays are memory-mapped and read-only. Raises BadRecordError."""
     opened: dict[str, NDArray[Any]] = {}
@@ -81,5 +89,5 @@ def read_record(folder: Path, kind: type[T]) -> T:
 
     try:
         return msgspec.json.decode((folder / RECORD).read_bytes(), type=kind, dec_hook=array_of)
-    except (OSError, EOFError, ValueError, TypeError, IndexError, msgspec.MsgspecError) as error:
+    except DAMAGED as error:
         raise BadRecordError(f"{folder}: {error}") from error
