@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from tiny_graph_rag.errors import InputError, UsageError
 from tiny_graph_rag.messages import said
+
+T = TypeVar("T")
 
 
 class JournalFile:
@@ -47,17 +50,37 @@ class JournalFile:
         """Whether nothing is left half written."""
         return sum(len(line) for _, line in self.lines()) == self.size
 
-    def begins_with(self, head: bytes) -> bool:
-        """Whether the file begins so, or with as much of it as it has: an empty one does."""
-        self._stream.seek(0)
-        return head.startswith(self._stream.read(len(head)))
-
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """(number from 1, line with its newline) of each whole line."""
         with self.path.open("rb") as stream:
             for number, line in enumerate(stream, start=1):
                 if line.endswith(b"\n"):
                     yield number, line
+
+    def entries(self, head: bytes, read: Callable[[bytes], T]) -> list[T]:
+        """What `read` makes of each whole line; half a line at the end is cut off the file.
+
+        head: how the file begins, where it isn't empty. Raises InputError for a file that is no journal, with
+        the line where `read` raises or the head is missing: such a one is never changed.
+        """
+        found: list[T] = []
+        self._stream.seek(0)
+        is_journal = head.startswith(self._stream.read(len(head)))
+        lines = [line for _, line in self.lines()]
+        try:
+            for line in lines if is_journal else ():
+                found.append(read(line))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            is_journal = False
+        if not is_journal:
+            raise InputError(
+                "{path}:{line}: not a line of a journal. Move or rename the file, or choose another "
+                "results file with -o",
+                path=self.path,
+                line=len(found) + 1,
+            )
+        self.cut(sum(map(len, lines)))
+        return found
 
     def cut(self, size: int) -> None:
         """Keep the first `size` bytes."""

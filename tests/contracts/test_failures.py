@@ -33,7 +33,7 @@ from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures.base import measure as registration
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.native import reply_of
-from tiny_graph_rag.retrieval.own import Asking, OwnRetriever
+from tiny_graph_rag.retrieval.own import OwnRetriever
 from tiny_graph_rag.retrieval.own_calls import InThread
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.scoring.frames import judged_dicts
@@ -195,7 +195,7 @@ def test_a_retriever_that_raises_never_improves_a_mean(failing: str) -> None:
     def found(function: Callable[[str], list[str]]) -> tuple[Means, int, int]:
         def made(knowledge, config, examples=None, judgments=None) -> OwnRetriever:
             task = Task(knowledge, config, "f", examples, judgments)
-            return OwnRetriever(task, Asking(), InThread(function))
+            return OwnRetriever(task, InThread(function))
 
         overall = evaluate(
             people(), load_questions(GOLD), Config(), EVERY, retriever_for=made

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import msgspec
 
-from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.journals import JournalFile
 from tiny_graph_rag.llm.base import NO_TOKENS, NOT_JSON, Call, Outcome, Tokens
 from tiny_graph_rag.llm.cost import Price
@@ -73,11 +72,13 @@ class Journal:
         """
         file = JournalFile(path, BUSY, mode=0o600)
         try:
-            entries = _recovered(file)
+            lines = file.entries(HEADER_LINE, _entry)
         except BaseException:
             file.close()
             raise
-        return cls(file, entries if resume else [], is_new=not resume or not file.size)
+        begins = max((row for row, entry in enumerate(lines) if entry is None), default=0)
+        entries = [entry for entry in lines[begins:] if entry is not None and resume]
+        return cls(file, entries, is_new=not resume or not file.size)
 
     def begin(self) -> None:
         """Start this run's section where it is a new one. Before the first call, and not earlier: a run that
@@ -119,35 +120,9 @@ class Journal:
         self._file.close()
 
 
-def _recovered(file: JournalFile) -> list[JournalLine]:
-    """The calls of the last run; a torn last line is cut off the file."""
-    entries: list[JournalLine] = []
-    whole = 0
-    is_journal = file.begins_with(HEADER_LINE)
-    for number, line in file.lines():
-        whole += len(line)
-        if line == HEADER_LINE:
-            entries = []
-            continue
-        try:
-            entries.append(msgspec.json.decode(line, type=JournalLine))
-        except NOT_JSON:
-            is_journal = False
-        if not is_journal:
-            raise _no_journal(file.path, number)
-    if not is_journal:
-        raise _no_journal(file.path)
-    file.cut(whole)
-    return entries
-
-
-def _no_journal(path: Path, line: int = 1) -> InputError:
-    return InputError(
-        "{path}:{line}: not a line of a journal. Move or rename the file, or choose another "
-        "results file with -o",
-        path=path,
-        line=line,
-    )
+def _entry(line: bytes) -> JournalLine | None:
+    """None of the line that a run begins with."""
+    return None if line == HEADER_LINE else msgspec.json.decode(line, type=JournalLine)
 
 
 class ReplyCache:

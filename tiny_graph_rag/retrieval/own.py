@@ -21,14 +21,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.errors import InputError, ServiceError
+from tiny_graph_rag.errors import ServiceError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.journals import JournalFile
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -41,23 +41,10 @@ from tiny_graph_rag.run import NO_HOP, Run
 
 NOT_IN_GRAPH = "NOT_IN_GRAPH"  # the type of what only the retriever knows
 JOURNAL_ENDING = ".retrieved.jsonl"
-BUSY = "another process is writing this journal. Wait for it, or choose another -o"
+BUSY = "another process is writing this journal. Wait for it, or choose other results with -o"
 HEAD = b'{"retriever": '  # how each journal begins
 
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How the user's function is asked.
-
-    journal: where replies are kept, None nowhere. resume: take over what the journal has; what failed is
-    asked again. timeout: seconds for one question. done: called after each with how many are done and failed.
-    """
-
-    concurrency: int = 8
-    timeout: float = 60.0
-    journal: Path | None = None
-    resume: bool = False
-    done: Callable[[int, str], None] = lambda done, note: None
+Progress = Callable[[int, str], None]
 
 
 class OwnRetriever(Retriever):
@@ -67,19 +54,33 @@ class OwnRetriever(Retriever):
     argument: ClassVar[str] = "FILE.py:FUNCTION"
     walks: ClassVar[bool] = False
 
-    def __init__(self, task: Task, asking: Asking, worker: Worker) -> None:
-        self.graph, self.depth = task.graph, task.config.retrieval.depth
-        self.spec, self.asking = task.argument, asking
-        self.examples = task.examples
+    def __init__(
+        self,
+        task: Task,
+        worker: Worker,
+        journal: Path | None = None,
+        *,
+        resume: bool = False,
+        done: Progress = lambda done, note: None,
+    ) -> None:
+        """journal: where replies are kept, None nowhere. resume: take over what the journal has; what failed
+        is asked again. done: called after each question with how many are done, and a note on failures."""
+        self.graph, self.config, self.spec, self.examples = (
+            task.graph,
+            task.config,
+            task.argument,
+            task.examples,
+        )
         self.replies: dict[str, OwnReply] = {}
         self.wall_seconds = 0.0
         self.resumed = 0
         self.knows_some = False
-        self.names, self._worker = ReturnedNames(task), worker
+        self.names = ReturnedNames(task)
+        self._worker, self._journal, self._resume, self._done = worker, journal, resume, done
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        return cls(task, Asking(), worker_of(task.argument, in_process=task.config.running.own_process))
+        return cls(task, worker_of(task.argument, in_process=task.config.running.own_process))
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
         """Ask everything now. Raises ServiceError where every question fails: then nothing was measured."""
@@ -170,34 +171,32 @@ class OwnRetriever(Retriever):
     def _ask(self, questions: dict[str, str]) -> None:
         if not questions:
             return
-        asking, journal, known = self.asking, None, dict[str, OwnReply]()
-        if asking.journal is not None:
-            journal = ReplyJournal(asking.journal, self.spec, resume=asking.resume)
+        journal, known = None, dict[str, OwnReply]()
+        if self._journal is not None:
+            journal = ReplyJournal(self._journal, self.spec, resume=self._resume)
             known = {key: reply for (key, text), reply in journal.known.items() if questions.get(key) == text}
-            self.replies |= known
         self.resumed += len(known)
         left = {key: text for key, text in questions.items() if key not in known}
+        service, replies = self.config.openai, dict(known)
         started, failed = time.perf_counter(), 0
         try:
             with set_apart():
-                replies = asked(self._worker, left, asking.concurrency, asking.timeout)
-                for done, (key, reply) in enumerate(replies, start=len(known) + 1):
+                for key, reply in asked(self._worker, left, service.concurrency, service.timeout):
                     if journal is not None:
                         journal.keep(key, left[key], reply)
-                    self.replies[key] = reply
+                    replies[key] = reply
                     failed += reply.error is not None
-                    asking.done(done, str(t("{n} failed", n=failed)) if failed else "")
-            # As they were asked, whichever was answered first.
-            self.replies = {key: self.replies[key] for key in dict.fromkeys((*questions, *self.replies))}
+                    self._done(len(replies), str(t("{n} failed", n=failed)) if failed else "")
         finally:
             self.wall_seconds += time.perf_counter() - started
             self._worker.close()
             if journal is not None:
                 journal.close()
+        self.replies |= {key: replies[key] for key in questions}  # as asked, whichever was answered first
 
     def _run(self, key: str) -> Run:
         reply = self.replies[key]
-        ranking = list(self.names.ranking(reply.entities or ()).items())[: self.depth]
+        ranking = list(self.names.ranking(reply.entities or ()).items())[: self.config.retrieval.depth]
         entities, count = [entity for entity, _ in ranking], len(ranking)
         self.knows_some |= any(entity < len(self.graph) for entity in entities)
         given = [place.score for _, place in ranking if place.score is not None]
@@ -211,7 +210,7 @@ class OwnRetriever(Retriever):
         )
 
 
-class ReplyJournal:
+class ReplyJournal(JournalFile):
     """Replies, a line each, on disk before they count. A new run replaces the last one's; one that resumes
     goes on behind them.
 
@@ -219,36 +218,32 @@ class ReplyJournal:
     """
 
     def __init__(self, path: Path, spec: str, *, resume: bool = False) -> None:
-        """spec: as `--retriever` names the function. Raises UsageError and InputError as `JournalFile`, and
-        InputError for a file that is no journal: such a one is never changed."""
-        self._file, self._spec = JournalFile(path, BUSY), spec
-        self.known: dict[tuple[str, str], OwnReply] = {}
-        lines = [line for _, line in self._file.lines()] if resume else []
-        read = 0
+        """spec: as `--retriever` names the function. Raises as `JournalFile` and its `entries`."""
+        super().__init__(path, BUSY)
         try:
-            if not self._file.begins_with(HEAD):
-                raise ValueError
-            for line in lines:
-                row = json.loads(line)
-                if row["retriever"] == spec and row["error"] is None:
-                    self.known[row["id"], row["query"]] = reply_from(row)
-                read += 1
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            replies = self.entries(HEAD, _line_read)
+        except BaseException:
             self.close()
-            raise InputError(
-                "{path}:{number}: not a line of a journal. Move or rename the file",
-                path=path,
-                number=read + 1,
-            ) from error
-        self._file.cut(sum(map(len, lines)))
+            raise
+        self.spec = spec
+        self.known = {
+            (key, query): reply
+            for its_spec, key, query, reply in (replies if resume else ())
+            if its_spec == spec and reply.error is None
+        }
+        if not resume:
+            self.cut(0)
 
     def keep(self, key: str, query: str, reply: OwnReply) -> None:
-        row = {"retriever": self._spec, "id": key, "query": query, **reply.as_dict()}
-        self._file.append(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
-        self._file.sync()
+        row = {"retriever": self.spec, "id": key, "query": query, **reply.as_dict()}
+        self.append(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        self.sync()
 
-    def close(self) -> None:
-        self._file.close()
+
+def _line_read(line: bytes) -> tuple[str, str, str, OwnReply]:
+    """(retriever, id, question, reply) of a line of the journal."""
+    row = json.loads(line)
+    return row["retriever"], row["id"], row["query"], reply_from(row)
 
 
 def worker_of(spec: str, *, in_process: bool) -> Worker:
@@ -276,19 +271,16 @@ def set_apart() -> Iterator[None]:
         os.chdir(folder)
 
 
-def make_own(config: Config, given: Function | None = None, **asked: Any) -> Callable[..., Retriever]:
+def make_own(config: Config, given: Function | None = None, **more: Any) -> Callable[..., Retriever]:
     """A retriever maker for `evaluate`, as `make_retriever` is one, for the function that the setting names.
 
-    given: the function itself, of this process. asked: what `Asking` takes next to the settings.
+    given: the function itself, of this process. more: what OwnRetriever takes next to task and worker.
     """
-    spec, asking = (
-        config.retrieval.retriever,
-        Asking(config.openai.concurrency, config.openai.timeout, **asked),
-    )
+    spec = config.retrieval.retriever
     # What can't be imported is refused before a graph is read.
     worker = worker_of(spec, in_process=config.running.own_process) if given is None else InThread(given)
 
     def make(graph: KnowledgeGraph, config: Any, examples: Any = None, judgments: Any = None) -> Retriever:
-        return OwnRetriever(Task(graph, config, spec, examples, judgments), asking, worker)
+        return OwnRetriever(Task(graph, config, spec, examples, judgments), worker, **more)
 
     return make

@@ -11,7 +11,6 @@ import asyncio
 import importlib
 import importlib.util
 import inspect
-import json
 import multiprocessing
 import os
 import signal
@@ -31,7 +30,7 @@ from typing import Any, cast
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.inputs import note_named
 from tiny_graph_rag.messages import said, speak, spoken
-from tiny_graph_rag.retrieval.native import MOST_ITEMS, OwnReply, error_text, reply_from, reply_of
+from tiny_graph_rag.retrieval.native import MOST_ITEMS, OwnReply, error_text, reply_of
 
 Function = Callable[..., Any]
 METHODS = ("retrieve", "invoke", "get_relevant_documents", "aretrieve", "ainvoke", "query_data", "query")
@@ -92,7 +91,7 @@ class InThread:
 
 class InProcess:
     """Asks the function in processes of their own, one for each call under way, where a crash ends nothing
-    else. Both sides speak JSON. Raises UsageError where the function can't be had."""
+    else. Raises UsageError where the function can't be had."""
 
     several = False
 
@@ -107,9 +106,9 @@ class InProcess:
             process, pipe = self._started()
         failed = _no_reply(timeout)
         try:
-            pipe.send_bytes(json.dumps(questions).encode())
+            pipe.send(questions)
             if pipe.poll(timeout):
-                replies = [reply_from(reply) for reply in json.loads(pipe.recv_bytes())]
+                replies: list[OwnReply] = pipe.recv()
                 self._idle.append((process, pipe))
                 return replies
         except (EOFError, OSError):
@@ -120,19 +119,16 @@ class InProcess:
     def close(self) -> None:
         """End the processes that wait for a question."""
         while self._idle:
-            process, pipe = self._idle.pop()
-            pipe.close()
-            process.join(END_SECONDS)
-            process.kill()
+            self._idle.pop()[0].kill()
 
     def _started(self) -> tuple[Any, Connection]:
         context = multiprocessing.get_context("spawn")
         pipe, other = context.Pipe()
-        process = context.Process(target=_serve, args=(self.spec, other, spoken(), sys.path), daemon=True)
+        process = context.Process(target=_serve, args=(self.spec, other, spoken()), daemon=True)
         process.start()
         other.close()
         try:
-            refused = json.loads(pipe.recv_bytes())
+            refused = pipe.recv()
         except EOFError:
             refused = _ended(process)
         if refused:
@@ -140,21 +136,20 @@ class InProcess:
         return process, pipe
 
 
-def _serve(spec: str, pipe: Connection, language: str, path: list[str]) -> None:
-    """The process's side, until the program closes the pipe."""
+def _serve(spec: str, pipe: Connection, language: str) -> None:
+    """The process's side, until it is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.path[:] = path
     speak(language)
     os.dup2(2, 1)  # what a retriever prints spoils no result
     try:
-        worker, refused = InThread(load_function(spec)), ""
+        worker = InThread(load_function(spec))
     except UsageError as error:
-        refused = str(error)
-    pipe.send_bytes(json.dumps(refused).encode())
+        pipe.send(str(error))
+        return
+    pipe.send("")
     with suppress(EOFError):
-        while not refused:
-            replies = worker.answered(json.loads(pipe.recv_bytes()))
-            pipe.send_bytes(json.dumps([reply.as_dict() for reply in replies], allow_nan=False).encode())
+        while True:
+            pipe.send(worker.answered(pipe.recv()))
 
 
 def _ended(process: Any) -> str:
