@@ -132,7 +132,7 @@ from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.bfs import BreadthFirst
 graph = read_graph(Path(sys.argv[1]), cache_folder())
 rows = np.random.default_rng(1).integers(0, len(graph), 1000).tolist()
-search = BreadthFirst(graph.adjacency, compile=True)
+search = BreadthFirst(graph.adjacency)
 search.reach([0], 0)
 for what, seeds in (('1,000 starts', rows), ('the small entity', [len(graph) * 3 // 5]), ('the hub', [0])):
     seconds, found = [], 0

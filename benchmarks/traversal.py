@@ -51,18 +51,16 @@ def compare(title: str, entities: int, sources: np.ndarray, targets: np.ndarray)
     gc.collect()
     gc.freeze()  # nobody's measurement should pay for looking through networkx's millions of objects
     starts = np.random.default_rng(1).integers(0, entities, 20_000).tolist()
-    search = BreadthFirst(adjacency, compile=True)
-    plain = BreadthFirst(adjacency)
+    search = BreadthFirst(adjacency)
     print(f"\n{title}: {entities:,} entities, {len(sources):,} relations")
     for hops in (2, 3):
-        measure(hops, starts, search, plain, one, other)
+        measure(hops, starts, search, one, other)
 
 
 def measure(
     hops: int,
     starts: list[int],
     search: BreadthFirst,
-    plain: BreadthFirst,
     one: igraph.Graph,
     other: networkx.Graph[int],
 ) -> None:
@@ -78,7 +76,6 @@ def measure(
     size = np.mean([len(search.reach([start], hops)) for start in starts[:CHECKED]])
     times = {
         "ours": per_start(lambda some: [search.reach(start, hops) for start in some], starts),
-        "ours, numpy": per_start(lambda some: [plain.reach(start, hops) for start in some], starts),
         "igraph": per_start(lambda some: one.neighborhood(some, order=hops), starts),
         "networkx": per_start(
             lambda some: [networkx.single_source_shortest_path_length(other, s, cutoff=hops) for s in some],

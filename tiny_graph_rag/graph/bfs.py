@@ -1,8 +1,6 @@
 """Breadth-first search by levels: everything that counts hops uses it.
 
-A search holds one byte an entity ("seen") and the entities in the order in which they were reached. What lies
-within some hops is searched by numpy or, where numba is there and the work is worth it, compiled; both reach
-the same entities.
+A search holds one byte an entity ("seen") and the entities in the order in which they were reached.
 
 Distances to given targets are searched for 64 questions in one machine word, a bit each. A step of that looks
 at the whole graph: from 16 million slots on, one question after the other is searched from both ends, which
@@ -19,20 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tiny_graph_rag.columns.arrays import (
-    compiled,
-    distinct,
-    expanded,
-    found_in,
-    unique,
-    worth_compiling,
-    zeros_as_touched,
-)
+from tiny_graph_rag.columns.arrays import distinct, expanded, found_in, unique, zeros_as_touched
 from tiny_graph_rag.graph.tables import Adjacency
 
 NOT_REACHED = -1
 NO_RELATION = -1  # behind the last relation of a path
-NEIGHBOURS_A_STEP = 30  # numpy looks at so many in the time of one innermost step of plain Python
 WORD_BITS = 64
 BLOCK_BYTES = 1 << 21  # of reached-bits at once: what stays in a cache while neighbours are read (measured)
 BOTH_ENDS_FROM = 1 << 24  # slots
@@ -65,17 +54,13 @@ class Neighbourhood:
 
 
 class BreadthFirst:
-    """Searches one graph, one search after the other in the same memory (not for two threads).
+    """Searches one graph, one search after the other in the same memory (not for two threads)."""
 
-    compile: use the compiled form of `reach`; `worth_searching` tells whether to.
-    """
-
-    def __init__(self, adjacency: Adjacency, *, compile: bool = False) -> None:
+    def __init__(self, adjacency: Adjacency) -> None:
         self.adjacency = adjacency
         self.seen = zeros_as_touched(len(adjacency.indptr) - 1, np.uint8)
         self._entities = zeros_as_touched(len(self.seen) + 1, np.int32)
         self._levels = [0, 0]
-        self._spread = compiled(spread) if compile else None
 
     def begin(self, seeds: ArrayLike) -> None:
         """Forget the last search; level 0 are the seeds (entity rows, repeated ones count once)."""
@@ -114,66 +99,11 @@ class BreadthFirst:
     def reach(self, seeds: ArrayLike, hops: int, *, enough: int = 0) -> Neighbourhood:
         """Everything within `hops` relations of any seed. enough: entities behind whose hop it ends, 0 for
         none."""
-        if self._spread is not None:
-            if self._levels[-1]:
-                self.begin([])
-            rows = np.atleast_1d(np.asarray(seeds, dtype=np.int32))
-            levels = np.zeros(hops + 2, dtype=np.int64)
-            self._spread(
-                self.adjacency.indptr,
-                self.adjacency.neighbours,
-                rows,
-                enough,
-                self.seen,
-                self._entities,
-                levels,
-            )
-            return Neighbourhood(self._entities[: levels[-1]].copy(), levels)
         self.begin(seeds)
         while self.depth < hops and not 0 < enough <= self._levels[-1]:
             self.grow()
         levels = np.array(self._levels + self._levels[-1:] * (hops - self.depth))
         return Neighbourhood(self._entities[: levels[-1]].copy(), levels)
-
-
-def spread(
-    indptr: NDArray[np.signedinteger[Any]],
-    neighbours: NDArray[np.int32],
-    seeds: NDArray[np.int32],
-    enough: int,
-    seen: NDArray[np.uint8],
-    entities: NDArray[np.int32],
-    levels: NDArray[np.int64],
-) -> None:
-    """`reach`, compiled: fills `entities` and `levels`, leaves `seen` as it was.
-
-    Writes each neighbour without asking and counts it if it was new: a wrong guess of the processor costs
-    more than a write.
-    """
-    count = 0
-    for seed in seeds:
-        entities[count] = seed
-        count += 1 - seen[seed]
-        seen[seed] = 1
-    levels[1:] = count
-    for hop in range(len(levels) - 2):
-        if 0 < enough <= count:
-            break
-        for place in range(levels[hop], count):
-            entity = entities[place]
-            for slot in range(indptr[entity], indptr[entity + 1]):
-                neighbour = neighbours[slot]
-                entities[count] = neighbour
-                count += 1 - seen[neighbour]
-                seen[neighbour] = 1
-        levels[hop + 2 :] = count
-    for entity in entities[:count]:
-        seen[entity] = 0
-
-
-def worth_searching(adjacency: Adjacency, questions: int, *, allowed: bool = True) -> bool:
-    """Whether to compile for so many searches, each at worst of the whole graph."""
-    return worth_compiling(questions * len(adjacency.neighbours) // NEIGHBOURS_A_STEP, allowed=allowed)
 
 
 def hops_between(

@@ -18,7 +18,7 @@ from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.gold.resolve import note_of_several
-from tiny_graph_rag.graph.bfs import BreadthFirst, Neighbourhood, paths_back, worth_searching
+from tiny_graph_rag.graph.bfs import BreadthFirst, Neighbourhood, paths_back
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import SLOTS_AT_ONCE, Adjacency, entity_ranges
@@ -170,7 +170,7 @@ class Candidates:
     """The entities that a task's settings let a retriever return, and the relations that it may walk."""
 
     def __init__(self, task: Task) -> None:
-        self.graph, self.settings, self.running = task.graph, task.config.retrieval, task.config.running
+        self.graph, self.settings = task.graph, task.config.retrieval
         self.filters = Filters.of(task.graph, self.settings)
         slots, adjacency = self.filters.slots(task.graph), task.graph.adjacency
         self.adjacency = adjacency if slots is None else adjacency.only(slots)
@@ -184,8 +184,7 @@ class Candidates:
         every_seed: from seeds by text also where a question has named ones. nearest: whole hops as far as the
         depth is filled, where a ranking takes what is nearest.
         """
-        compile = worth_searching(self.adjacency, len(questions), allowed=self.running.compiled)
-        search = BreadthFirst(self.adjacency, compile=compile)
+        search = BreadthFirst(self.adjacency)
         for question in questions:
             seeds = {seed.entity for seed in (question.seeds if every_seed else question.starts)}
             enough = 0
