@@ -10,9 +10,8 @@ import io
 import mmap
 import stat
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import Thread
 from typing import BinaryIO
 
 from tiny_graph_rag.errors import InputError
@@ -104,7 +103,7 @@ def _stream(path: Path) -> io.BytesIO | io.BufferedReader:
 
 
 def _is_large(path: Path) -> bool:
-    """Whether it is worth mapping, or a thread of its own; not what is no file: its reader says so."""
+    """Whether it is worth mapping; not what is no file: its reader says so."""
     try:
         return path.is_file() and path.stat().st_size >= MAPPED_FROM_BYTES
     except OSError:
@@ -224,22 +223,3 @@ def stamp_of(path: Path) -> list[int]:
 def combined_sha256(sums: Sequence[str]) -> str:
     """Of one file its own sum; of several the SHA-256 of their sums, in order."""
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
-
-
-def sha256_meanwhile(path: Path) -> Callable[[], str]:
-    """Start `sha256_of`, of a large file in a thread of its own; what is returned waits for it."""
-    if not _is_large(path):
-        return lambda: sha256_of(path)
-    from concurrent.futures import Future
-
-    found: Future[str] = Future()
-
-    def work() -> None:
-        try:
-            found.set_result(sha256_of(path))
-        except BaseException as error:
-            found.set_exception(error)
-
-    # Not of a pool: whoever fails meanwhile need not wait for it before the program ends.
-    Thread(target=work, daemon=True).start()
-    return found.result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from tiny_graph_rag.cli.options import CUTTING, Chosen, Details, Label, Measured
 from tiny_graph_rag.cli.output import Output, keep_earlier
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, at
-from tiny_graph_rag.files import sha256_meanwhile
+from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.formats.gold import GOLD_FORMATS
 from tiny_graph_rag.formats.runs import RUN_FORMATS
 from tiny_graph_rag.gold.examples import GRADED
@@ -123,7 +122,6 @@ def _attempted(
     """Score and write, a second way where the first finds that it doesn't fit these files. is_free: nobody
     has said which measures, so they are of passages where these are all that the run or the gold set has."""
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
-    run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, wish.match):
         run = opened.run
         has_entities = run is not None and run.lists_entities and any(one.grades for one in opened.questions)
@@ -134,7 +132,7 @@ def _attempted(
         collected = Collected(wish.measures)
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=session.config.as_dict()),
-            partial(_sources, opened, request.run.name, run_sum, gold_sum),
+            partial(_sources, opened, request),
             opened.stretches,
             wish,
             collected,
@@ -179,15 +177,17 @@ def _show(
             )
 
 
-def _sources(
-    opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
-) -> dict[str, dict[str, Any]]:
-    """Which files were scored, known when their sums are."""
+def _sources(opened: Opened, request: Request) -> dict[str, dict[str, Any]]:
+    """Which files were scored; who asks has read them."""
     return {
         "dataset": {
             "name": opened.gold_name,
-            "sha256": gold_sum(),
+            "sha256": sha256_of(request.gold),
             "selection": opened.selection or None,
         },
-        "run": {"name": run, "sha256": run_sum(), "format": opened.run_format},
+        "run": {
+            "name": request.run.name,
+            "sha256": sha256_of(request.run),
+            "format": opened.run_format,
+        },
     }

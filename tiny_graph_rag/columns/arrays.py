@@ -13,7 +13,6 @@ or floats that are added in one order.
 
 from __future__ import annotations
 
-import mmap
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,30 +25,12 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-PRIVATE = hasattr(mmap, "MAP_PRIVATE")  # not on Windows
-TOUCHED_FROM_BYTES = 1 << 27  # below, huge pages are the quicker ones
 # Importing numba takes about a second, in which plain Python does this many innermost steps.
 WORTH_STEPS = 3_000_000
 
 Integer = TypeVar("Integer", bound=np.integer[Any])
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-def zeros_as_touched(length: int, kind: type[np.generic]) -> NDArray[Any]:
-    """Zeros that take memory page by page as they are written.
-
-    numpy asks for huge pages: of a column as long as a large graph, each place written would take 2 MB.
-    """
-    size = length * np.dtype(kind).itemsize
-    if size < TOUCHED_FROM_BYTES:
-        return np.zeros(length, dtype=kind)
-    # Private: of pages that are only read, all share one of zeros.
-    memory = mmap.mmap(-1, size, **({"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if PRIVATE else {}))
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        with suppress(OSError):  # a kernel without huge pages
-            memory.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(memory, dtype=kind)
 
 
 def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, expanded, found_in, unique, zeros_as_touched
+from tiny_graph_rag.columns.arrays import distinct, expanded, found_in, unique
 from tiny_graph_rag.graph.tables import Adjacency
 
 NOT_REACHED = -1
@@ -58,8 +58,8 @@ class BreadthFirst:
 
     def __init__(self, adjacency: Adjacency) -> None:
         self.adjacency = adjacency
-        self.seen = zeros_as_touched(len(adjacency.indptr) - 1, np.uint8)
-        self._entities = zeros_as_touched(len(self.seen) + 1, np.int32)
+        self.seen = np.zeros(len(adjacency.indptr) - 1, np.uint8)
+        self._entities = np.zeros(len(self.seen) + 1, np.int32)
         self._levels = [0, 0]
 
     def begin(self, seeds: ArrayLike) -> None:
@@ -184,7 +184,7 @@ def shortest_paths(
     Targets that no path reaches are left out; a seed has the empty path. rank: as in `paths_back`.
     """
     front, back = BreadthFirst(adjacency), BreadthFirst(adjacency)
-    levels, paths = zeros_as_touched(len(front.seen), np.int32), {}
+    levels, paths = np.zeros(len(front.seen), np.int32), {}
     for target, hops in zip(targets, _hops_of(front, back, seeds, np.asarray(targets)), strict=True):
         if hops == NOT_REACHED:
             continue

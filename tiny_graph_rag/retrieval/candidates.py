@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.gold.resolve import note_of_several
@@ -245,7 +244,7 @@ class Candidates:
     def walks(self, reached: Neighbourhood, entities: NDArray[np.int32]) -> NDArray[np.int32]:
         """(entities, hops): a shortest walk to each of `entities`, all of them reached."""
         if not hasattr(self, "_levels"):
-            self._levels = zeros_as_touched(len(self.graph), np.int32)
+            self._levels = np.zeros(len(self.graph), np.int32)
         self._levels[reached.entities] = reached.hops + 1
         walks = paths_back(self._backwards, self._levels, entities, self.graph.name_rank, self.settings.hops)
         self._levels[reached.entities] = 0

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import compiled, zeros_as_touched
+from tiny_graph_rag.columns.arrays import compiled
 from tiny_graph_rag.retrieval.walk import (
     FAR,
     NO_PATH,
@@ -50,9 +50,9 @@ class CompiledLayers:
         self.graph, self.prices = WalkedGraph(*map(_read_only, graph)), prices
         entities = len(graph.indptr) - 1
         self._tables = Tables(
-            zeros_as_touched(entities, np.bool_),
-            zeros_as_touched(entities, np.int32),
-            zeros_as_touched(entities, np.int32),
+            np.zeros(entities, np.bool_),
+            np.zeros(entities, np.int32),
+            np.zeros(entities, np.int32),
             np.zeros(TOTALS, np.int32),
             np.zeros(4, np.int64),
         )

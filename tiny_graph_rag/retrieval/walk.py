@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, expanded, unique, zeros_as_touched
+from tiny_graph_rag.columns.arrays import begins, expanded, unique
 
 Ints = NDArray[np.int64]
 FAR = 1 << 29  # more than any cost
@@ -169,14 +169,14 @@ class Layers:
     def __init__(self, graph: WalkedGraph, prices: Prices) -> None:
         self.graph, self.prices = graph, prices
         self._entities = len(graph.indptr) - 1
-        self._place = zeros_as_touched(0, np.int32)  # by node, one more than its row among those met
-        self._is_seed = zeros_as_touched(0, np.bool_)
+        self._place = np.zeros(0, np.int32)  # by node, one more than its row among those met
+        self._is_seed = np.zeros(0, np.bool_)
 
     def walk(self, asked: Asked, starts: Sequence[Start], bounds: Bounds) -> Walks:
         count, entities = len(starts), self._entities
         if count * entities > len(self._place):
-            self._place = zeros_as_touched(count * entities, np.int32)
-            self._is_seed = zeros_as_touched(count * entities, np.bool_)
+            self._place = np.zeros(count * entities, np.int32)
+            self._is_seed = np.zeros(count * entities, np.bool_)
         self._asked = asked
         self._question = np.array([start.question for start in starts], np.int64)
         self._known = np.zeros(0, np.int64)  # nodes met, in this order

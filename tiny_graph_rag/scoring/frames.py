@@ -147,7 +147,7 @@ def _score_files(
 ) -> Scored:
     """What the command `score` computes of these files."""
     from tiny_graph_rag.config import Config
-    from tiny_graph_rag.files import sha256_meanwhile
+    from tiny_graph_rag.files import sha256_of
     from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.opening import Request, attempts, check_needs
@@ -158,7 +158,6 @@ def _score_files(
     threshold = Config().evaluation.rouge_threshold
     text_match = None if match is None or graph is not None else TextMatch(match, threshold)
     request = Request(find_input(run, Path(), "run"), find_input(gold, Path(), "gold set"), ties=ties)
-    gold_sum = sha256_meanwhile(request.gold)
     for opened in attempts(request, graph, text_match):
         collected, ids = Collected(measures), list[str]()
         try:
@@ -172,7 +171,7 @@ def _score_files(
         warnings.warn(line, stacklevel=3)
     found = collected.found.overall.measures
     ids = [ids[row] for row in collected.order.tolist()]
-    return _tabled(frames, ids, collected.whole.scores, found, opened.gold_name, gold_sum())
+    return _tabled(frames, ids, collected.whole.scores, found, opened.gold_name, sha256_of(request.gold))
 
 
 def _tabled(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, Problems, UsageError, json_kind, nearest
-from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of, stamp_of
+from tiny_graph_rag.files import combined_sha256, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -60,8 +60,6 @@ def read_graph(
     note_read(*paths)  # a graph that the cache has is not opened
 
     def load() -> KnowledgeGraph:
-        before = _stamps(paths)
-        sums = [sha256_meanwhile(path) for path in paths]
         collecting = gc.isenabled()
         gc.disable()  # records hold no cycles; looking for some doubles the time
         try:
@@ -69,8 +67,7 @@ def read_graph(
         finally:
             if collecting:
                 gc.enable()
-        unchanged = before is not None and _stamps(paths) == before
-        read = [sum_() for sum_ in sums] if unchanged else [sha256_of(path) for path in paths]
+        read = [sha256_of(path) for path in paths]
         # A reader that says nothing of the writer leaves the format's name to `stats`.
         origin = graph.origin if graph.origin.writer else replace(graph.origin, writer=format.name)
         if columns is not None:  # another graph, though of the same files
@@ -278,13 +275,6 @@ def graph_files(folder: Path) -> list[Path]:
 def _formats() -> Iterator[GraphFormat]:
     """In the order in which they are asked; each loaded when it is its turn."""
     return (GRAPH_FORMATS[name] for name in particular_first(GRAPH_FORMATS))
-
-
-def _stamps(paths: Sequence[Path]) -> list[list[int]] | None:
-    try:
-        return [stamp_of(path) for path in paths]
-    except OSError:
-        return None
 
 
 ENDING = "-vocabulary.yaml"
