@@ -43,16 +43,15 @@ DIGIT = re.compile(r"\d")
 class Grade(IntEnum):
     """How strongly a text speaks for a name, best first.
 
-    NAMED: a capital inside the sentence, a digit, several content words, a script without case, Latin
-    letters among such a script. OTHER_CASE: the same, but the graph writes the name in other case. WORD: one
-    content word. RELATION: only words that relations are named with. FUNCTION: nothing but function words.
+    NAMED: a capital inside the sentence or a digit, as the graph writes the name; several content words; a
+    script without case. WORD: one content word, or a name in other case. RELATION: only words that relations
+    are named with. FUNCTION: nothing but function words.
     """
 
     NAMED = 0
-    OTHER_CASE = 1
-    WORD = 2
-    RELATION = 3
-    FUNCTION = 4
+    WORD = 1
+    RELATION = 2
+    FUNCTION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +119,6 @@ class MentionFinder:
         """Whether relations or types are named with a word of the same stem."""
         return stem_of(word) in self._stems
 
-    def commonness(self, word: str) -> int:
-        """In how many places of names it stands; of function words more than any."""
-        return ANY if self.is_function_word(word) else self.names.count_of(word)
-
     def is_related(self, entity: int, words: set[str]) -> bool:
         """Whether a word is like one in the name of a relation at the entity, `by` and the like aside."""
         adjacency, types = self.graph.adjacency, self.graph.relations.types
@@ -146,7 +141,6 @@ class _Sentence:
             whole[firsts[start]].isupper() and word != "i"
             for start, word in zip(self.text.starts, words, strict=True)
         ]
-        self.is_without_case = self.text.is_without_case
         self.readings = list(self._looked_up(self.text.kept))
         plain = without_accents(self.text.kept)
         if plain != self.text.kept and len(plain) == len(self.text.kept):
@@ -249,20 +243,17 @@ class _Sentence:
             return Grade.RELATION if content or last > first else Grade.FUNCTION
         if is_marked and (not self.case_counts or self._is_as_written(reading)):
             return Grade.NAMED
-        if is_clear:
-            if len(content) > 1 or self.is_without_case or not (has_digit or stretch.islower()):
-                return Grade.NAMED
-            begins_upper = first == 0 and self.is_upper[0] and self.case_counts
-            if begins_upper and self._is_as_written(reading):
-                return Grade.NAMED
-        return Grade.OTHER_CASE if is_marked else Grade.WORD
+        if is_clear and (len(content) > 1 or not (has_digit or stretch.islower())):
+            return Grade.NAMED
+        begins = is_clear and first == 0 and self.is_upper[0] and self.case_counts
+        return Grade.NAMED if begins and self._is_as_written(reading) else Grade.WORD
 
     def _rarity(self, reading: NameReading) -> int:
         """In how many places of names its only word stands; 1 for several words and for numbers."""
         first, last, part = self._words_in(reading)
         if last > first or DIGIT.search(self.text.kept, reading.start, reading.end):
             return 1
-        return self.finder.commonness(part)
+        return ANY if self.finder.is_function_word(part) else self.names.count_of(part)
 
     def _written(self, reading: NameReading) -> str:
         start, end = self.text.span(reading.start, reading.end)
