@@ -319,7 +319,7 @@ def test_ctrl_c_ends_a_wait_of_any_kind(action: Action, tmp_path: Path) -> None:
     with ChatServer(scripted(action)) as server:
         timer = threading.Thread(target=interrupt)
         timer.start()
-        patience = replace(QUICK, longest_retry_after=3000.0, longest_call=3000.0)
+        patience = replace(QUICK, longest_call=3000.0)
         asking = chat(server, timeout=900.0, journal=journal, patience=patience)
         with pytest.raises(KeyboardInterrupt):
             asking.ask([call(f"q{n}") for n in range(20)])

@@ -40,18 +40,16 @@ class NobodyAnswers(CallFailed):
 class Patience:
     """Times are seconds; the wait doubles from `first_wait` to `longest_wait`, half of it by chance.
 
-    attempts: of a call that fails in passing. limited: times that one call obeys a rate limit. in_a_row: that
-    a server answers nobody, be it a rate limit, its own failure or no connection; then the run ends, which
-    can be resumed. Refusals of calls under way together count once. longest_retry_after: an API that asks to
-    wait longer ends the run too. longest_call: with its waits; no attempt begins later.
+    attempts: of a call that fails in passing. in_a_row: that a server answers nobody, be it a rate limit, its
+    own failure or no connection; then the run ends, which can be resumed. Refusals of calls under way
+    together count once. longest_call: with its waits; no attempt begins later, and an API that asks to wait
+    longer ends the run.
     """
 
     attempts: int = 5
-    limited: int = 12
     in_a_row: int = 15
     first_wait: float = 0.5
     longest_wait: float = 30.0
-    longest_retry_after: float = 300.0
     longest_call: float = 300.0
 
     def wait(self, attempt: int, chance: random.Random) -> float:
@@ -177,7 +175,7 @@ class Client:
                 if not failure.charged and self._pace.refused(sent_at) >= patience.in_a_row:
                     raise self._nobody_answers(failure) from None
                 wait = failure.retry_after
-                if wait is not None and wait > patience.longest_retry_after:
+                if wait is not None and wait > patience.longest_call:
                     raise CallFailed(
                         "fatal",
                         said(
@@ -189,7 +187,7 @@ class Client:
                 if wait is None:
                     wait = patience.wait(min(limited, 6) if is_limit else failed, self._chance)
                 is_late = time.monotonic() - begun + wait > patience.longest_call
-                if is_late or limited >= patience.limited or failed >= patience.attempts:
+                if is_late or failed >= patience.attempts:
                     raise CallFailed(
                         "transient",
                         said("{failure} ({failed} attempts)", failure=failure, failed=limited + failed),
