@@ -20,7 +20,7 @@ from tiny_graph_rag.retrieval.own import ReplyJournal
 
 Opened = Callable[[Path], Any]
 KINDS: dict[str, Opened] = {
-    "calls": lambda path: Journal.open(path, resume=False),
+    "calls": lambda path: Journal(path, resume=False),
     "replies": lambda path: ReplyJournal(path, "own.py:ask"),
     "decisions": DraftJournal,
 }

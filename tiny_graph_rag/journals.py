@@ -61,7 +61,7 @@ class JournalFile:
         """What `read` makes of each whole line; half a line at the end is cut off the file.
 
         head: how the file begins, where it isn't empty. Raises InputError for a file that is no journal, with
-        the line where `read` raises or the head is missing: such a one is never changed.
+        the line where `read` raises or the head is missing: such a one is closed and never changed.
         """
         found: list[T] = []
         self._stream.seek(0)
@@ -73,6 +73,7 @@ class JournalFile:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             is_journal = False
         if not is_journal:
+            self.close()
             raise InputError(
                 "{path}:{line}: not a line of a journal. Move or rename the file, or choose another "
                 "results file with -o",

@@ -57,7 +57,7 @@ def journaled(
     path: Path, server: ChatServer, calls: Sequence[Call], *, resume: bool = True, **more: Any
 ) -> list[Outcome]:
     """Ask with a journal that is opened for it and closed."""
-    journal = Journal.open(path, resume=resume)
+    journal = Journal(path, resume=resume)
     try:
         return ask(server, calls, journal=journal, **more)
     finally:
@@ -119,7 +119,7 @@ def test_a_server_that_refuses_everybody_ends_the_run_with_what_it_has(status: i
     refusal = error(status, "no room")
     with ChatServer(scripted(GOOD, GOOD, GOOD, refusal)) as server:
         for answered, asks in ((3, 3 + 6 * 4 + 4), (40, 37)):
-            journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+            journal = Journal(tmp_path / "j.jsonl", resume=True)
             before = len(server.requests)
             asking = chat(server, journal=journal, patience=patience, retry_failed=True)
             found = asking.ask(calls)
@@ -272,7 +272,7 @@ def test_a_new_run_begins_in_the_journal_with_its_first_call(tmp_path: Path) -> 
             if asks:
                 journaled(path, server, [call("a")], resume=resume)
             else:
-                Journal.open(path, resume=resume).close()
+                Journal(path, resume=resume).close()
             assert path.read_text("utf-8").count("tiny-graph-rag-journal") == sections
     assert len(server.requests) == 2
 
@@ -285,7 +285,7 @@ def test_a_retried_call_counts_with_both_its_replies_against_the_cap(tmp_path: P
     with ChatServer(scripted(*replies)) as server:
         for retry in (False, True):
             journaled(tmp_path / "j.jsonl", server, [call("a")], retry_failed=retry)
-    journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+    journal = Journal(tmp_path / "j.jsonl", resume=True)
     assert journal.paid_usd(lambda model: PRICE) == pytest.approx((14 * 100 + 1 * 1000) / 1e6)
     journal.close()
 
@@ -304,7 +304,7 @@ def test_a_torn_last_line_is_cut_off_and_the_call_asked_again(tmp_path: Path) ->
         journaled(path, server, [call("a"), call("b")], concurrency=1)
         whole = path.read_bytes()
         path.write_bytes(whole[:-20])
-        journal = Journal.open(path, resume=True)
+        journal = Journal(path, resume=True)
         assert len(journal.finished) == 1
         journal.close()
         journaled(path, server, [call("a"), call("b")])
@@ -439,7 +439,7 @@ def test_no_key_reaches_journal_cache_or_errors(tmp_path: Path) -> None:
     leaking = error(400, f"bad request by {KEY.reveal()} at http://user:hunter22@host")
     with ChatServer(scripted(GOOD, leaking)) as server:
         url = server.url.replace("http://", "http://user:hunter22@")
-        journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+        journal = Journal(tmp_path / "j.jsonl", resume=False)
         kept = {"journal": journal, "cache": ReplyCache(tmp_path / "cache")}
         asking = chat(server, url=url, price=lambda model: None, concurrency=1, **kept)
         found = asking.ask([call("a"), call("b")])

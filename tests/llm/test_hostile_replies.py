@@ -84,7 +84,7 @@ def test_any_reply_ends_as_an_answer_or_as_a_failed_question(shape: str, tmp_pat
 
     with ChatServer(script) as server:
         for resumed in (False, True):
-            journal = Journal.open(tmp_path / "j.jsonl", resume=resumed)
+            journal = Journal(tmp_path / "j.jsonl", resume=resumed)
             asking = chat(server, journal=journal, cache=ReplyCache(tmp_path / "c"), concurrency=1)
             before = len(server.requests)
             try:
@@ -144,7 +144,7 @@ def used(prompt: Any = 10, completion: Any = 5, **more: Any) -> dict[str, Any]:
 )
 def test_no_count_makes_a_cost_negative_or_defeats_the_cap(usage: dict[str, Any], tmp_path: Path) -> None:
     """$100 in, $10 cached, $1000 out a million: an honest call of 50 tokens costs at most $0.06."""
-    journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+    journal = Journal(tmp_path / "j.jsonl", resume=False)
     with ChatServer(scripted(answer("Anna", usage=usage))) as server:
         asking = chat(server, cap_usd=0.25, concurrency=1, journal=journal)
         found = asking.ask([call(f"q{n}") for n in range(200)])
@@ -234,7 +234,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(
     path = tmp_path / "j.jsonl"
     path.write_bytes(content)
     with pytest.raises(InputError, match="not a line of a journal"):
-        Journal.open(path, resume=resume)
+        Journal(path, resume=resume)
     assert path.read_bytes() == content
 
 
@@ -253,7 +253,7 @@ def test_an_answer_that_repeats_the_key_is_kept_without_it(tmp_path: Path) -> No
     found, sent = [], []
     with ChatServer(script) as server:
         for url in (server.url, server.url.replace("http://", "http://user:hunter22@")):
-            journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+            journal = Journal(tmp_path / "j.jsonl", resume=False)
             asking = chat(server, url=url, journal=journal, cache=ReplyCache(tmp_path / "c"))
             found += asking.ask([call(url)])
             journal.close()
@@ -307,7 +307,7 @@ def test_a_dripping_server_has_no_longer_than_the_timeout(asked: Call) -> None:
 )
 def test_ctrl_c_ends_a_wait_of_any_kind(action: Action, tmp_path: Path) -> None:
     """Without it each of these waits lasts a quarter of an hour."""
-    journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+    journal = Journal(tmp_path / "j.jsonl", resume=False)
 
     def interrupt() -> None:
         # What is refused has been answered by then: a call without an answer may have been charged.
@@ -325,7 +325,7 @@ def test_ctrl_c_ends_a_wait_of_any_kind(action: Action, tmp_path: Path) -> None:
             asking.ask([call(f"q{n}") for n in range(20)])
         timer.join()
     journal.close()
-    journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+    journal = Journal(tmp_path / "j.jsonl", resume=True)
     assert bool(journal.paid_usd(lambda model: PRICE)) == (action.status == 200), "may have been charged"
     journal.close()
 
@@ -339,12 +339,12 @@ def test_ctrl_c_ends_a_wait_of_any_kind(action: Action, tmp_path: Path) -> None:
     ],
 )
 def test_journal_and_cache_give_back_what_they_were_given(outcome: Outcome, tmp_path: Path) -> None:
-    journal, cache = Journal.open(tmp_path / "j.jsonl", resume=False), ReplyCache(tmp_path)
+    journal, cache = Journal(tmp_path / "j.jsonl", resume=False), ReplyCache(tmp_path)
     journal.begin()
     journal.record("key", call(), outcome)
     cache.keep_outcome("key", outcome)
     journal.close()
-    journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+    journal = Journal(tmp_path / "j.jsonl", resume=True)
     kept = journal.finished["key"]
     assert (kept.reply, kept.error, kept.perhaps) == (outcome.reply, outcome.error, outcome.perhaps)
     assert cache.outcome("key") == outcome

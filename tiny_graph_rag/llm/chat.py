@@ -236,7 +236,7 @@ def open_chat(
     settings = config.openai
     return Chat(
         Client(Endpoint.of(config), tariff.counter, tariff.price, settings.concurrency, cap_usd),
-        journal=Journal.open(journal, resume=resume) if journal else None,
+        journal=Journal(journal, resume=resume) if journal else None,
         cache=ReplyCache(cache_folder()) if config.running.answer_cache else None,
         retry_failed=retry_failed,
     )

@@ -48,43 +48,32 @@ class JournalLine(Outcome, frozen=True, omit_defaults=True, kw_only=True):
         return self.perhaps if self.reply is None else self.reply.tokens + self.perhaps
 
 
-class Journal:
-    """Open with `Journal.open`; close when the run ends.
+class Journal(JournalFile):
+    """Closed when the run ends.
 
     finished: key → outcome of the calls of this run, those that are resumed too. paid: model and tokens of
     everything that this run paid for, or may have: replies, those too that a later one replaced, and attempts
     that broke off.
     """
 
-    def __init__(self, file: JournalFile, entries: list[JournalLine], *, is_new: bool) -> None:
-        self.path = file.path
-        self.finished: dict[str, Outcome] = {entry.key: entry for entry in entries if entry.key}
-        self.paid = [(entry.model, entry.paid) for entry in entries]
-        self._file = file
-        self._is_new = is_new
-
-    @classmethod
-    def open(cls, path: Path, *, resume: bool) -> Journal:
+    def __init__(self, path: Path, *, resume: bool) -> None:
         """resume: take over what the last run finished; otherwise a new run begins below it, with `begin`.
 
-        Raises UsageError where another process holds the journal, InputError where it can't be used: a file
-        that is no journal is never changed.
+        Raises UsageError where another process holds the journal, InputError where it can't be used.
         """
-        file = JournalFile(path, BUSY, mode=0o600)
-        try:
-            lines = file.entries(HEADER_LINE, _entry)
-        except BaseException:
-            file.close()
-            raise
+        super().__init__(path, BUSY, mode=0o600)
+        lines = self.entries(HEADER_LINE, _entry)
         begins = max((row for row, entry in enumerate(lines) if entry is None), default=0)
         entries = [entry for entry in lines[begins:] if entry is not None and resume]
-        return cls(file, entries, is_new=not resume or not file.size)
+        self.finished: dict[str, Outcome] = {entry.key: entry for entry in entries if entry.key}
+        self.paid = [(entry.model, entry.paid) for entry in entries]
+        self._is_new = not resume or not self.size
 
     def begin(self) -> None:
         """Start this run's section where it is a new one. Before the first call, and not earlier: a run that
         ends before it has asked anything leaves the last one's section to --resume."""
         if self._is_new:
-            self._file.append(HEADER_LINE)
+            self.append(HEADER_LINE)
             self._is_new = False
 
     def record(self, key: str, call: Call, outcome: Outcome) -> None:
@@ -108,16 +97,13 @@ class Journal:
             model=call.model,
         )
         self.paid.append((entry.model, entry.paid))
-        self._file.append(_encode(entry) + b"\n")
+        self.append(_encode(entry) + b"\n")
 
     def paid_usd(self, price: Callable[[str], Price | None]) -> float:
         """What this run cost at today's prices; 0 for models without one."""
         prices = {model: price(model) for model, _ in self.paid}
         known = ((prices[model], tokens) for model, tokens in self.paid)
         return sum(its_price.cost(tokens) for its_price, tokens in known if its_price is not None)
-
-    def close(self) -> None:
-        self._file.close()
 
 
 def _entry(line: bytes) -> JournalLine | None:

@@ -220,11 +220,7 @@ class ReplyJournal(JournalFile):
     def __init__(self, path: Path, spec: str, *, resume: bool = False) -> None:
         """spec: as `--retriever` names the function. Raises as `JournalFile` and its `entries`."""
         super().__init__(path, BUSY)
-        try:
-            replies = self.entries(HEAD, _line_read)
-        except BaseException:
-            self.close()
-            raise
+        replies = self.entries(HEAD, _line_read)
         self.spec = spec
         self.known = {
             (key, query): reply
