@@ -8,7 +8,7 @@ import shlex
 import pytest
 import yaml
 
-from tests.conftest import ROOT, read_json, write_gold, write_kg
+from tests.conftest import ROOT, read_json, write_set
 
 WORKFLOW = ROOT / "examples" / "ci" / "retrieval-quality.yml"
 
@@ -16,11 +16,8 @@ WORKFLOW = ROOT / "examples" / "ci" / "retrieval-quality.yml"
 @pytest.fixture
 def tale(own_folder):
     """Two questions of a graph: one is answered, one is not; a third has no reference."""
-    (own_folder / "data" / "kg").mkdir(parents=True)
-    (own_folder / "data" / "eval").mkdir(parents=True)
-    write_kg(own_folder / "data/kg/tale-KG.json", ["Anna", "Bert", "Rex"], [("Anna", "KNOWS", "Bert")])
-    write_gold(
-        own_folder / "data/eval/tale-eval.jsonl",
+    write_set(
+        *(own_folder, "tale", ["Anna", "Bert", "Rex"], [("Anna", "KNOWS", "Bert")]),
         {"id": "easy", "query": "Anna?", "reference_entities": ["Bert"], "tags": ["near"]},
         {"id": "hard", "query": "Anna?", "reference_entities": ["Rex"], "tags": ["far"]},
         {"id": "none", "query": "Anna?", "reference_entities": [], "tags": ["far"]},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import read_json, write_gold, write_kg
+from tests.conftest import read_json, write_gold, write_kg, write_set
 
 ENTITIES = ["Anna", "Ben", "Clara", "Dover"]
 RELATIONS = [("Anna", "MARRIED_TO", "Ben"), ("Ben", "LIVES_IN", "Dover")]
@@ -17,11 +17,8 @@ QUESTION = {"id": "q1", "query": "Who is Anna?", "reference_entities": ["Anna", 
 
 @pytest.fixture
 def files(own_folder: Path) -> Path:
-    write_kg(own_folder / "data/kg/story-KG.json", ENTITIES, RELATIONS)
-    write_gold(
-        own_folder / "data/eval/story-eval.jsonl", QUESTION, {"query": "Ben?", "reference_entities": []}
-    )
-    return own_folder
+    unanswered = {"query": "Ben?", "reference_entities": []}
+    return write_set(own_folder, "story", ENTITIES, RELATIONS, QUESTION, unanswered)
 
 
 def results(path: Path) -> dict:
@@ -110,12 +107,8 @@ def test_a_results_folder_that_cannot_be_written_is_refused_before_any_work(file
 
 
 def test_gates_fail_with_exit_1_and_a_line_each(run_cli, tmp_path) -> None:
-    write_kg(tmp_path / "data/kg/tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
-    write_gold(
-        tmp_path / "data/eval/tale-eval.jsonl",
-        {"query": "Whom does Anna know?", "reference_entities": ["Bert"]},
-        {"query": "Who?", "reference_entities": ["Bert"]},
-    )
+    asked = [{"query": query, "reference_entities": ["Bert"]} for query in ("Whom does Anna know?", "Who?")]
+    write_set(tmp_path, "tale", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")], *asked)
     run = ("eval", "--dataset", "tale-eval.jsonl", "--quiet", "--skip-generation")
     # The first question finds Bert, the second nothing: recall .5, which 2 questions leave in doubt.
     assert run_cli(*run, "--fail-under", "recall@5>=0.5").exit_code == 0
@@ -131,8 +124,7 @@ def test_gates_fail_with_exit_1_and_a_line_each(run_cli, tmp_path) -> None:
 
 
 def test_an_undefined_measure_fails_its_gate(run_cli, tmp_path) -> None:
-    write_kg(tmp_path / "data/kg/tale-KG.json", ["Anna"])
-    write_gold(tmp_path / "data/eval/tale-eval.jsonl", {"query": "Who?", "reference_entities": []})
+    write_set(tmp_path, "tale", ["Anna"], [], {"query": "Who?", "reference_entities": []})
     done = run_cli("eval --dataset tale-eval.jsonl --quiet --fail-under mrr>=0", code=1)
     assert "undefined" in done.stderr
 

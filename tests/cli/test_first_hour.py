@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import read_json, write_gold, write_kg
+from tests.conftest import read_json, write_set
 from tiny_graph_rag.messages import LANGUAGES
 from tiny_graph_rag.outputs import output_path
 from tiny_graph_rag.report.plain import cell_width
@@ -15,18 +15,15 @@ from tiny_graph_rag.report.plain import cell_width
 @pytest.fixture
 def tale(own_folder: Path) -> Path:
     """A chain, Anna to Dora over Rex, with a misspelt question, one beyond two hops and one that is found."""
-    write_kg(
-        own_folder / "data/kg/tale-KG.json",
+    return write_set(
+        own_folder,
+        "tale",
         ["Anna", "Bertram", "Rex", "Dora"],
         [("Anna", "KNOWS", "Bertram"), ("Bertram", "OWNS", "Rex"), ("Rex", "BITES", "Dora")],
-    )
-    write_gold(
-        own_folder / "data/eval/tale-eval.jsonl",
         {"id": "near", "query": "Whom does Anna know?", "reference_entities": ["Bertram"]},
         {"id": "far", "query": "Whom does Anna dread?", "reference_entities": ["Dora"]},
         {"id": "misspelt", "query": "What does Bertrram own?", "reference_entities": ["Rex"]},
     )
-    return own_folder
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -84,9 +81,8 @@ def test_what_was_tried_is_what_eval_says_of_it(tale: Path, run_cli) -> None:
 
 
 def test_a_search_by_words_is_tried_where_questions_link_to_nothing(own_folder: Path, run_cli) -> None:
-    write_kg(own_folder / "data/kg/t-KG.json", ["Ann Lee", "Rex"], [("Ann Lee", "OWNS", "Rex")])
     question = {"id": "unlinked", "query": "What is owned?", "reference_entities": ["Rex"]}
-    write_gold(own_folder / "data/eval/t-eval.jsonl", question)
+    write_set(own_folder, "t", ["Ann Lee", "Rex"], [("Ann Lee", "OWNS", "Rex")], question)
     run_cli("eval --dataset t-eval.jsonl -o ./r.json --retriever bfs-plain")
     tried = read_json(own_folder / "r.json")["summary"]["decision"]["tried"]
     assert {record["label"]: record["against"] for record in tried}["--retriever bm25"] == "no_seed"

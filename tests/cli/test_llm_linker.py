@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import read_json, write_gold, write_kg
+from tests.conftest import read_json, write_set
 from tests.tools.chat_server import Action, ChatServer, Request, answer, error
 
 USAGE = {"prompt_tokens": 300, "completion_tokens": 50, "total_tokens": 350}  # above what we count ourselves
@@ -17,13 +17,9 @@ ONE_CALL = 300 / 1e6 + 50 * 10 / 1e6  # USD, at $1 and $10 a million
 @pytest.fixture
 def story(own_folder: Path, monkeypatch) -> Path:
     """점순 knows Ben (also called Benjamin); Ben knows Clara."""
-    write_kg(
-        own_folder / "data/kg/story-KG.json",
-        ["점순", ("Ben", ["Benjamin"]), "Clara"],
+    write_set(
+        own_folder, "story", ["점순", ("Ben", ["Benjamin"]), "Clara"],
         [("점순", "KNOWS", "Ben"), ("Ben", "KNOWS", "Clara")],
-    )
-    write_gold(
-        own_folder / "data/eval/story-eval.jsonl",
         {"id": "a", "query": "점순이네 친구는?", "reference_entities": ["Ben"], "ground_truth": "Ben"},
         {"id": "b", "query": "Whom does he know?", "context": ["Who is Benjamin?"],
          "reference_entities": ["Clara"], "ground_truth": "Clara", "tags": ["he"]},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import HANGS, ROOT, read_json, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, read_json, write_set
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.retrieval import walks
 
@@ -22,18 +22,9 @@ OWN = "def retrieve(query):\n    return ['Rex']\n"
 
 @pytest.fixture
 def tale(own_folder: Path) -> Path:
-    write_kg(
-        own_folder / "data/kg/tale-KG.json",
-        ["Anna", "Bertram", "Rex"],
-        [("Anna", "KNOWS", "Bertram"), ("Bertram", "OWNS", "Rex")],
-    )
-    write_gold(
-        own_folder / "data/eval/tale-eval.jsonl",
-        *(
-            {"id": f"q{n}", "query": "Whom does Anna know?", "reference_entities": ["Bertram"]}
-            for n in range(40)
-        ),
-    )
+    relations = [("Anna", "KNOWS", "Bertram"), ("Bertram", "OWNS", "Rex")]
+    questions = ({"id": f"q{n}", **ASKED} for n in range(40))
+    write_set(own_folder, "tale", ["Anna", "Bertram", "Rex"], relations, *questions)
     (own_folder / "mine.py").write_text(OWN, "utf-8")
     return own_folder
 

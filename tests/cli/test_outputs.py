@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import HANGS, read_json, write_gold, write_kg
+from tests.conftest import HANGS, read_json, write_set
 
 QUESTIONS = (
     {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
@@ -22,9 +22,8 @@ EVAL = ("eval", "--dataset", "story-eval.jsonl", "--skip-generation")
 
 @pytest.fixture
 def files(own_folder: Path) -> Path:
-    write_kg(own_folder / "data/kg/story-KG.json", ["Anna", "Ben", "Dover"], [("Anna", "LIVES_IN", "Dover")])
-    write_gold(own_folder / "data/eval/story-eval.jsonl", *QUESTIONS)
-    return own_folder
+    relations = [("Anna", "LIVES_IN", "Dover")]
+    return write_set(own_folder, "story", ["Anna", "Ben", "Dover"], relations, *QUESTIONS)
 
 
 def program(folder: Path, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:

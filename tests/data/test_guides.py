@@ -44,9 +44,3 @@ def test_the_commands_of_a_guide_run_and_print_what_it_shows(run_cli, own_folder
                 continue  # tests/gold/test_curate_browser.py does what a person would
             found = run_cli(*arguments, code=0)
             printed += found.stdout
-
-
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda item: item.name)
-def test_links_of_a_guide_lead_somewhere(guide: Path) -> None:
-    links = re.findall(r"\]\(([^)#]+)", guide.read_text(encoding="utf-8"))
-    assert [link for link in links if not (guide.parent / link).exists()] == []

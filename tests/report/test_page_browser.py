@@ -441,20 +441,3 @@ def test_the_page_begins_with_a_sentence_and_the_worst_questions_opened(browser,
         cards.nth(1).get_by_role("button", name="Show this question").click()
         assert found.page.locator(".question h2").inner_text() == asked
         assert found.complaints == []
-
-
-def test_the_table_of_tags_says_n_once_a_row(browser, hardset, tmp_path):
-    """And marks it once where it is too small for the intervals."""
-    path, document = tmp_path / "few.html", json.loads(json.dumps(hardset[1]))
-    part = document["summary"]["by_tag"]["paraphrase"]
-    part["questions"] = 26
-    for mean in part["measures"].values():
-        mean["n"], mean["reliable"] = 26, False
-    path.write_text(results_page(document), encoding="utf-8")
-    with pages.opened(browser, path, **SCREENS["light"]) as found:
-        table = found.page.locator("section[aria-labelledby=tags] table")
-        assert "n =" not in table.inner_text()
-        row = table.locator("tr", has=found.page.get_by_role("button", name="paraphrase", exact=True))
-        n = document["summary"]["by_tag"]["paraphrase"]["questions"]
-        assert row.locator("td").first.inner_text() == f"{n} ?"
-        assert row.inner_text().count("?") == 1

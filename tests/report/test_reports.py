@@ -75,24 +75,6 @@ def test_texts_and_figures_are_shown_as_what_they_are(shown, text):
     assert shown == text
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("part", "value", "message"),
-    [
-        ("results", None, "Expected `array`, got `null` - at `$.results`"),
-        ("results", [5], "Expected `object`, got `int`"),
-        ("summary", {}, "missing required field `questions`"),
-        ("results", [{"id": "a"}], "missing required field `query`"),
-    ],
-)
-def test_a_results_file_that_was_changed_by_hand_is_refused_in_words(tmp_path, run_cli, part, value, message):
-    document = made(tmp_path)
-    document.path.write_text(json.dumps(document.content | {part: value}), encoding="utf-8")
-    run = run_cli("report", document.path, "--report", "html,md,csv", code=2)
-    assert message in run.stderr
-    assert not (tmp_path / "made-up-results.html").exists()
-
-
 def test_the_report_command_writes_beside_the_file_or_into_a_folder(tmp_path, run_cli):
     document = made(tmp_path)
     run_cli("report", document.path, "--report", "md,csv", code=0)
