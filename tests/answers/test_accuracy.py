@@ -37,21 +37,15 @@ def script(request: Request) -> Action:
 @pytest.fixture
 def ask(own_folder: Path, evaluate):
     names = ["Anna", "Ben", "Clara"]
-    write_kg(
-        own_folder / "data/kg/story-KG.json", names, [("Anna", "KNOWS", "Ben"), ("Ben", "KNOWS", "Clara")]
-    )
-    write_gold(
-        own_folder / "data/eval/story-eval.jsonl",
-        {
-            "id": "a",
-            "query": "Anna?",
-            "reference_entities": ["Anna"],
-            "ground_truth": ["Benjamin", "Anna B."],
-        },
-        {"id": "b", "query": "Ben?", "reference_entities": ["Ben"], "ground_truth": ["Anna"]},
-        {"id": "c", "query": "Clara?", "reference_entities": ["Clara"], "ground_truth": "Clara"},
-        {"id": "d", "query": "Who dreams?", "reference_entities": []},
-    )
+    relations = [("Anna", "KNOWS", "Ben"), ("Ben", "KNOWS", "Clara")]
+    write_kg(own_folder / "data/kg/story-KG.json", names, relations)
+    truths = ["Benjamin", "Anna B."], ["Anna"], "Clara"
+    asked = [
+        {"id": id, "query": f"{name}?", "reference_entities": [name], "ground_truth": truth}
+        for id, name, truth in zip("abc", names, truths, strict=True)
+    ]
+    dream = {"id": "d", "query": "Who dreams?", "reference_entities": []}
+    write_gold(own_folder / "data/eval/story-eval.jsonl", *asked, dream)
     prices = "{test-model: {input: 1, output: 1}, small: {input: 1000, output: 0}}"
     (own_folder / "config.yaml").write_text(f"openai: {{prices: {prices}}}\n")
 

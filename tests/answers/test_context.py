@@ -74,11 +74,8 @@ def test_a_fact_cannot_leave_the_fence_or_pass_for_a_place(graph) -> None:
 
 def test_a_prompt_of_ones_own_needs_both_places(own_folder: Path) -> None:
     (own_folder / "mine.txt").write_text('Facts: {graph}\nQ: {question}\nJSON like {"a": 1}')
-    assert (
-        answer_template("mine.txt")
-        .fill({"graph": "G", "question": "Q"})[0]
-        .content.endswith('Q: Q\nJSON like {"a": 1}')
-    )
+    filled = answer_template("mine.txt").fill({"graph": "G", "question": "Q"})[0].content
+    assert filled.endswith('Q: Q\nJSON like {"a": 1}')
     (own_folder / "bad.txt").write_text("Only {question}")
     with pytest.raises(UsageError, match=r"bad\.txt: the prompt needs \{graph\}"):
         answer_template("bad.txt")
@@ -91,20 +88,12 @@ def test_citations_are_read_and_taken_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "is_none"),
     [
-        "[no answer]",
-        "I don't know.",
-        "The facts do not say who did it.",
-        "알 수 없습니다.",
-        "그 정보는 없습니다",
-        "모르겠어요",
+        *((text, True) for text in ("[no answer]", "I don't know.", "The facts do not say who did it.")),
+        *((text, True) for text in ("알 수 없습니다.", "그 정보는 없습니다", "모르겠어요")),
+        *((text, False) for text in ("Anna [1].", "점순이 알려 주었다", "No. 5", "답은 점순이다")),
     ],
 )
-def test_an_answer_that_says_it_has_none_abstains(text: str) -> None:
-    assert abstains(text)
-
-
-@pytest.mark.parametrize("text", ["Anna [1].", "점순이 알려 주었다", "No. 5", "답은 점순이다"])
-def test_an_answer_does_not_abstain(text: str) -> None:
-    assert not abstains(text)
+def test_an_answer_that_says_it_has_none_abstains(text: str, is_none: bool) -> None:
+    assert abstains(text) == is_none

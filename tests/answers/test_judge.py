@@ -15,9 +15,22 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.agreement import agreement
 
 
-def value(judge: str, reply: dict) -> dict[str, float]:
-    rubric = JUDGES[judge]
-    return rubric.value(rubric.read(json.dumps(reply)))
+def told_story(folder: Path, names: list[str], *questions: tuple[str, ...]) -> None:
+    """questions: (id, query), with the reference and the ground truth where there is one."""
+    write_kg(
+        folder / "data/kg/story-KG.json", names, [(one, "KNOWS", "Ben") for one in names if one != "Ben"]
+    )
+    rows = (
+        {"id": id, "query": query, "reference_entities": list(answer)}
+        | ({"ground_truth": answer[0]} if answer else {})
+        for id, query, *answer in questions
+    )
+    write_gold(folder / "data/eval/story-eval.jsonl", *rows)
+
+
+def schema_of(request: Request) -> str:
+    """Which judge is asked; "" where an answer is."""
+    return request.body.get("response_format", {}).get("json_schema", {}).get("name", "")
 
 
 def test_kappa_is_cohens() -> None:
@@ -72,7 +85,8 @@ WORTH = [
 
 @pytest.mark.parametrize(("judge", "reply", "worth"), WORTH)
 def test_what_a_reply_is_worth(judge: str, reply: dict, worth: dict[str, float]) -> None:
-    assert value(judge, reply) == pytest.approx(worth, nan_ok=True)
+    rubric = JUDGES[judge]
+    assert rubric.value(rubric.read(json.dumps(reply))) == pytest.approx(worth, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -119,24 +133,15 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(own_folder:
 
     The retrieval judge grades the first entity of every list 1, the others 0; so does the gold set, but of c.
     """
-    write_kg(
-        own_folder / "data/kg/story-KG.json",
-        ["Anna", "Ben", "Clara"],
-        [("Anna", "KNOWS", "Ben"), ("Clara", "KNOWS", "Ben")],
-    )
-    write_gold(
-        own_folder / "data/eval/story-eval.jsonl",
-        {"id": "a", "query": "Who is Anna?", "reference_entities": ["Anna"], "ground_truth": "Anna"},
-        {"id": "b", "query": "Who is Clara?", "reference_entities": ["Clara"], "ground_truth": "Clara"},
-        {"id": "c", "query": "What does Ben dream of?", "reference_entities": []},
-    )
+    people = ("a", "Who is Anna?", "Anna"), ("b", "Who is Clara?", "Clara")
+    told_story(own_folder, ["Anna", "Ben", "Clara"], *people, ("c", "What does Ben dream of?"))
     (own_folder / "config.yaml").write_text(
         "openai:\n  judge_model: judge\n"
         "  prices: {judge: {input: 1, output: 1}, test-model: {input: 1, output: 1}}\n"
     )
 
     def script(request: Request) -> Action:
-        name = request.body.get("response_format", {}).get("json_schema", {}).get("name")
+        name = schema_of(request)
         if name == "retrieval":
             entities = request.prompt.count("(OTHER)")
             grades = [{"entity": n, "grade": int(n == 1), "reason": ""} for n in range(1, entities + 1)]
@@ -184,17 +189,10 @@ def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, eval
     retrieved invents a place for the same four: 6/10.
     """
     people = [f"Person{n}" for n in range(10)]
-    write_kg(own_folder / "data/kg/story-KG.json", people, [])
-    write_gold(
-        own_folder / "data/eval/story-eval.jsonl",
-        *(
-            {"id": f"q{n}", "query": f"Who is {name}?", "reference_entities": [name], "ground_truth": name}
-            for n, name in enumerate(people)
-        ),
-    )
+    told_story(own_folder, [*people, "Ben"], *((name, f"Who is {name}?", name) for name in people))
 
     def script(request: Request) -> Action:
-        name = request.body.get("response_format", {}).get("json_schema", {}).get("name")
+        name = schema_of(request)
         spoiled = any(f"Person{n}" in request.prompt for n in range(4))
         if name == "retrieval":
             return answer(json.dumps({"grades": [{"entity": 1 + spoiled, "grade": 2, "reason": ""}]}))
@@ -203,13 +201,9 @@ def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, eval
     with ChatServer(script) as server:
         done, found = evaluate(server, "--judge", "correctness,quality,retrieval", "--report", "md")
     scores = found["summary"]["answers"]["scores"]
-    assert {name: scores[name]["mean"] for name in ("correctness", "fluency", "judged_precision")} == {
-        "correctness": 0.6,
-        "fluency": pytest.approx(2.8),
-        "judged_precision": 0.6,
-    }
-    assert {scores[name]["failed"] for name in ("correctness", "fluency", "judged_precision")} == {4}
-    assert {scores[name]["n"] for name in ("correctness", "judged_precision")} == {10}
+    for name, mean in {"correctness": 0.6, "fluency": 2.8, "judged_precision": 0.6}.items():
+        told = scores[name]
+        assert (told["mean"], told["failed"], told["n"]) == (pytest.approx(mean), 4, 10), name
     assert found["summary"]["answers"]["judge_agreement"]["n"] == 6
     assert "failed verdicts count as the worst value: " in done.output
     assert "correctness 4" in done.output
@@ -227,11 +221,7 @@ def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, eval
     ids=["by place", "steady", "tie", "one order fails"],
 )
 def test_a_preference_is_asked_in_both_orders(own_folder: Path, evaluate, winner, expected) -> None:
-    write_kg(own_folder / "data/kg/story-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
-    write_gold(
-        own_folder / "data/eval/story-eval.jsonl",
-        {"id": "a", "query": "Who is Anna?", "reference_entities": ["Anna"], "ground_truth": "Ann"},
-    )
+    told_story(own_folder, ["Anna", "Ben"], ("a", "Who is Anna?", "Anna"))
 
     def script(request: Request) -> Action:
         if "response_format" not in request.body:

@@ -39,11 +39,8 @@ def test_a_run_killed_at_any_moment_pays_no_answer_twice_and_ends_the_same(own_f
     The server logs every answered prompt. Beyond the at most 16 calls under way at the kill nothing may be
     answered twice, and nothing is missing: 200 different prompts.
     """
-    write_kg(
-        own_folder / "data/kg/story-KG.json",
-        NAMES,
-        [(a, "KNOWS", b) for a, b in itertools.pairwise(NAMES)],
-    )
+    chain = [(a, "KNOWS", b) for a, b in itertools.pairwise(NAMES)]
+    write_kg(own_folder / "data/kg/story-KG.json", NAMES, chain)
     questions = [
         {"query": f"Who is {name}?", "reference_entities": [name], "ground_truth": name} for name in NAMES
     ]
@@ -60,17 +57,9 @@ def test_a_run_killed_at_any_moment_pays_no_answer_twice_and_ends_the_same(own_f
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         environment = {**os.environ, "OPENAI_BASE_URL": address, "OPENAI_MODEL": "test-model"}
-        command = [
-            *(sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", "story-eval.jsonl", "--quiet"),
-            *(
-                "--set",
-                "running.answer_cache=false",
-                "--set",
-                "evaluation.latency_sample=0",
-                "--set",
-                f"openai.concurrency={CONCURRENCY}",
-            ),
-        ]
+        command = [sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", "story-eval.jsonl", "--quiet"]
+        command += ["--set", "running.answer_cache=false", "--set", "evaluation.latency_sample=0"]
+        command += ["--set", f"openai.concurrency={CONCURRENCY}"]
 
         def start(results: str, *more: str) -> subprocess.Popen[bytes]:
             return subprocess.Popen([*command, "-o", f"./{results}", *more], cwd=own_folder, env=environment)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from tests.conftest import kg, write_gold
+from tests.conftest import write_gold
 from tiny_graph_rag.errors import DatasetError, InputError, UsageError
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
@@ -80,15 +80,6 @@ def test_records_without_a_question_are_told_once_where_to_name_it(tmp_path: Pat
     path = put(tmp_path, "gold.json", [ROW, ROW])
     with pytest.raises(DatasetError, match=r"in all 2 records.*gold-columns\.yaml: query: COLUMN"):
         read_questions(path)
-
-
-def test_passages_alone_are_scored(run_cli: Callable[..., Result], own_folder: Path) -> None:
-    entities = {name: {"name": name, "source_chunks": [f"c{name}"]} for name in ("Ann", "Ben")}
-    put(own_folder, "kg.json", kg(["Ann", "Ben"], [("Ann", "KNOWS", "Ben")]) | {"entities": entities})
-    put(own_folder, "gold.jsonl", {"query": "Whom does Ann know?", "reference_chunks": ["cBen"]})
-    command = ["eval", "--dataset", "./gold.jsonl", "-g", "./kg.json", "--skip-generation"]
-    for more in ((), ("--set", "evaluation.source_chunks=passages")):
-        assert "passages:recall@5 1.000" in run_cli(*command, *more, code=0).output
 
 
 def test_a_collection_of_passages_is_a_graph(run_cli: Callable[..., Result], own_folder: Path) -> None:

@@ -23,7 +23,7 @@ from tiny_graph_rag import files
 from tiny_graph_rag.columns.stored import BadRecordError, new_folder, read_record, write_record
 from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.formats import graphs
-from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.graphs import kg_json, read_graph
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphReader
 from tiny_graph_rag.graph import cache as cache_module
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -56,20 +56,13 @@ def the_folder(folder: Path) -> Path:
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Filled with every file that is really read from now on."""
     seen: list[Path] = []
-    reader = kg_json_reader()
 
     def counted(paths: Sequence[Path]) -> KnowledgeGraph:
         seen.extend(paths)
-        return reader(paths)
+        return kg_json.read_kg_json(paths)
 
     replace_reader(monkeypatch, counted)
     return seen
-
-
-def kg_json_reader() -> GraphReader:
-    from tiny_graph_rag.formats.graphs import kg_json
-
-    return kg_json.read_kg_json
 
 
 def replace_reader(patch: pytest.MonkeyPatch, reader: GraphReader) -> None:
@@ -91,11 +84,13 @@ def test_a_cached_graph_is_the_loaded_graph(
 def test_the_same_content_under_another_name_shares_the_cache_but_not_the_name(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read_graph(source, tmp_path / "c")
+    wanted = content(read_graph(source, tmp_path / "c"))
+    shutil.copytree(tmp_path / "c", tmp_path / "copied")
     other = tmp_path / "b-KG.json"
     other.write_bytes(source.read_bytes())
     read = loads(monkeypatch)
-    assert read_graph(other, tmp_path / "c").name == "b"
+    for cache in ("c", "copied"):
+        assert content(read_graph(other, tmp_path / cache)) == {**wanted, "name": "b"}
     assert read == []
 
 
@@ -132,14 +127,6 @@ def test_a_cache_that_does_not_open_is_rebuilt(
     assert len(read) == 1
 
 
-def test_a_copied_cache_is_used(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = content(read_graph(source, tmp_path / "c"))
-    shutil.copytree(tmp_path / "c", tmp_path / "d")
-    read = loads(monkeypatch)
-    assert content(read_graph(source, tmp_path / "d")) == wanted
-    assert read == []
-
-
 def test_a_cache_that_other_code_wrote_is_replaced(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,20 +145,18 @@ def test_a_cache_that_cannot_be_written_is_done_without(source: Path, tmp_path: 
     assert content(read_graph(source, tmp_path / "c")) == content(read_graph(source))
 
 
+READ_THIRTY_TIMES = """
+from pathlib import Path
+import sys, tiny_graph_rag.formats.graphs as graphs
+graphs.CACHED_FROM_BYTES = 0
+print([graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2])).entities.names[2] for _ in range(30)])
+"""
+
+
 def test_two_processes_at_once_both_get_the_graph(source: Path, tmp_path: Path) -> None:
-    code = (
-        "from pathlib import Path; import sys, tiny_graph_rag.formats.graphs as graphs;"
-        "graphs.CACHED_FROM_BYTES = 0;"
-        "read = lambda: graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]));"
-        "print([read().entities.names[2] for _ in range(30)])"
-    )
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, source, tmp_path / "c"], stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(2)
-    ]
-    assert [question.communicate()[0] for question in both] == [f"{['Ann'] * 30}\n"] * 2
+    command = [sys.executable, "-c", READ_THIRTY_TIMES, source, tmp_path / "c"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[0] for process in both] == [f"{['Ann'] * 30}\n"] * 2
 
 
 def test_threads_of_one_process_do_not_write_into_one_file(source: Path, tmp_path: Path) -> None:
@@ -190,12 +175,12 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(
 ) -> None:
     """Its hash may be taken before the change and its records after."""
     monkeypatch.setattr(files, "MAPPED_FROM_BYTES", 0)
-    reader, before = kg_json_reader(), source.read_bytes()
+    before = source.read_bytes()
 
     def changing(paths: Sequence[Path]) -> KnowledgeGraph:
         time.sleep(0.1)  # the hash of so small a file is taken by then
         paths[0].write_bytes(before.replace(b"Ann", b"Bob"))
-        return reader(paths)
+        return kg_json.read_kg_json(paths)
 
     with monkeypatch.context() as patch:
         replace_reader(patch, changing)
@@ -206,19 +191,21 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(
     assert list(read_graph(source, tmp_path / "c").entities.names)[2] == "Ann"
 
 
+FULL_DISK = """
+from pathlib import Path
+import resource, signal, sys, tiny_graph_rag.formats.graphs as graphs
+graphs.CACHED_FROM_BYTES = 0
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # enough for a SHA-256
+graph = graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]))
+graph.derived('x', lambda: {'numbers': graph.relations.sources.repeat(1000)})
+print(graph.entities.names[2])
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are Unix's")
 def test_a_full_disk_leaves_the_graph_and_no_half_file(source: Path, tmp_path: Path) -> None:
-    code = (
-        "from pathlib import Path; import resource, signal, sys, tiny_graph_rag.formats.graphs as graphs;"
-        "graphs.CACHED_FROM_BYTES = 0;"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100));"  # enough for a SHA-256
-        "graph = graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]));"
-        "graph.derived('x', lambda: {'numbers': graph.relations.sources.repeat(1000)});"
-        "print(graph.entities.names[2])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, source, tmp_path / "c"], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", FULL_DISK, source, tmp_path / "c"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("Ann\n", "")
     assert [path.name for path in tmp_path.glob("c/graphs/*/*")] == []
 

@@ -69,8 +69,7 @@ def same(one, other) -> None:
     assert one.name_rank.tolist() == other.name_rank.tolist()
     mine, theirs = (walked_columns(item, Filters()) for item in (one, other))
     for name in ("indptr", "kind", "neighbours", "relations", "strength", "units"):
-        assert getattr(mine, name).tolist() == getattr(theirs, name).tolist()
-        assert getattr(mine, name).dtype == getattr(theirs, name).dtype
+        np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name), strict=True)
 
 
 @pytest.mark.parametrize("write", [tsv, lambda path, it: tsv(path, it, "source\trelation\ttarget"), table])

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from tests.conftest import kg
-from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.coreference import pronouns
 from tiny_graph_rag.linking.names import NameLinker
@@ -28,14 +24,9 @@ TYPES = {
 
 
 @pytest.fixture
-def linker(tmp_path: Path) -> NameLinker:
-    document = kg([name for names in TYPES.values() for name in names])
-    for its_type, names in TYPES.items():
-        for name in names:
-            document["entities"][name]["entity_type"] = its_type
-    path = tmp_path / "x-KG.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    graph = read_graph(path)
+def linker() -> NameLinker:
+    records = [{"name": name, "entity_type": type} for type, names in TYPES.items() for name in names]
+    graph = KnowledgeGraph.from_records(records, [])
     return NameLinker(graph, NameIndex.of(graph))
 
 

@@ -74,12 +74,11 @@ def test_with_the_same_entities_gold_seeds_are_those_of_linking_by_names(path: P
     named = NameLinker(graph, NameIndex.of(graph))
     examples = list(read_eval_set(path))
     linked = named.link(examples)
+    names = [
+        dict.fromkeys(graph.entities.names[seed.entity] for seed in question.seeds) for question in linked
+    ]
     same = [
-        replace(
-            example,
-            seed_entities=tuple(dict.fromkeys(graph.entities.names[seed.entity] for seed in question.seeds)),
-        )
-        for example, question in zip(examples, linked, strict=True)
+        replace(example, seed_entities=tuple(seeds)) for example, seeds in zip(examples, names, strict=True)
     ]
     assert sum(bool(question.seeds) for question in linked) > len(examples) / 2
     for one, two in zip(linked, GoldLinker(named).link(same), strict=True):
@@ -94,14 +93,9 @@ def test_missing_gold_seeds_end_with_exit_2_and_a_count(
     tmp_path: Path, run_cli: Callable[..., Result]
 ) -> None:
     write_kg(tmp_path / "x-KG.json", ["Ann"])
-    write_gold(
-        tmp_path / "x-eval.jsonl",
-        {"id": "a", "query": "Ann?", "reference_entities": ["Ann"], "seed_entities": []},
-        {"id": "b", "query": "Ann?", "reference_entities": ["Ann"]},
-        {"id": "c", "query": "Ann?", "reference_entities": ["Ann"]},
-    )
-    result = run_cli("eval", "--dataset", "x-eval.jsonl", "-g", "x-KG.json", "--linker", "gold")
-    assert result.exit_code == 2
+    first, *others = ({"id": id, "query": "Ann?", "reference_entities": ["Ann"]} for id in "abc")
+    write_gold(tmp_path / "x-eval.jsonl", first | {"seed_entities": []}, *others)
+    result = run_cli("eval", "--dataset", "x-eval.jsonl", "-g", "x-KG.json", "--linker", "gold", code=2)
     assert "2 of 3 have none (b, c)" in result.stderr
 
 

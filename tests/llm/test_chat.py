@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -57,26 +58,25 @@ def journaled(
     path: Path, server: ChatServer, calls: Sequence[Call], *, resume: bool = True, **more: Any
 ) -> list[Outcome]:
     """Ask with a journal that is opened for it and closed."""
-    journal = Journal(path, resume=resume)
-    try:
+    with closing(Journal(path, resume=resume)) as journal:
         return ask(server, calls, journal=journal, **more)
-    finally:
-        journal.close()
+
+
+def used(prompt: Any = 10, completion: Any = 50, **more: Any) -> dict[str, Any]:
+    """usage as a server tells it."""
+    return {"prompt_tokens": prompt, "completion_tokens": completion} | more
 
 
 GOOD = answer("Anna [1].")
 
 
 def test_a_good_answer_comes_with_the_providers_own_count() -> None:
-    usage: dict[str, Any] = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
-    usage["prompt_tokens_details"] = {"cached_tokens": 4}
+    usage = used(7, 5, prompt_tokens_details={"cached_tokens": 4}, total_tokens=12)
     usage["completion_tokens_details"] = {"reasoning_tokens": 2}
     with ChatServer(scripted(answer("Anna [1].", usage=usage))) as server:
         (found,) = ask(server, [call(temperature=0.0, seed=3)])
-    assert found.error is None
-    assert found.reply is not None
+    assert (found.error, found.reply.estimated) == (None, False)
     assert (found.reply.text, found.reply.tokens) == ("Anna [1].", Tokens(7, 5, cached=4, reasoning=2))
-    assert not found.reply.estimated
     body = server.requests[0].body
     sent = {name: body[name] for name in ("model", "temperature", "seed", "max_tokens")}
     assert sent == {"model": "test-model", "temperature": 0.0, "seed": 3, "max_tokens": 50}
@@ -87,7 +87,6 @@ def test_a_missing_usage_is_counted_here_and_marked() -> None:
     with ChatServer(scripted(answer("Anna", usage=None))) as server:
         (found,) = ask(server)
     # "Who?" and "Anna" are four bytes each: a token; the message is 4 more, the start of the reply 3.
-    assert found.reply is not None
     assert (found.reply.tokens, found.reply.estimated) == (Tokens(8, 1), True)
 
 
@@ -197,14 +196,6 @@ def test_a_refused_parameter_is_settled_once_for_the_run(
     assert all(server.requests[-1].body.get(key) == value for key, value in after.items())
 
 
-def test_an_answer_that_fails_its_check_is_paid_for_and_failed() -> None:
-    with ChatServer(scripted(answer("no json"))) as server:
-        (found,) = ask(server, [call(check=json.loads)])
-    assert "can't be used" in str(found.error)
-    assert found.reply is not None
-    assert (found.reply.tokens.prompt, len(server.requests)) == (10, 1)
-
-
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -212,13 +203,16 @@ def test_an_answer_that_fails_its_check_is_paid_for_and_failed() -> None:
         (answer(None), EMPTY),
         (answer("", finish_reason="length"), CUT_OFF),
         (error(400, "this model's maximum context length is 10 tokens"), "refuses the request (400)"),
+        (answer("no json"), "can't be used"),
     ],
 )
 def test_what_cannot_get_better_fails_once_with_its_reason(bad: Action, words: str) -> None:
     with ChatServer(scripted(bad)) as server:
-        (found,) = ask(server)
+        (found,) = ask(server, [call(check=json.loads)])
     assert words in str(found.error)
     assert len(server.requests) == 1
+    if words == "can't be used":  # and is paid for
+        assert found.reply.tokens.prompt == 10
 
 
 @pytest.mark.parametrize(
@@ -259,29 +253,26 @@ def test_answers_come_in_the_order_of_the_questions() -> None:
 def test_a_journal_answers_for_calls_that_finished(tmp_path: Path) -> None:
     path, calls = tmp_path / "j.jsonl", [call(f"q{n}") for n in range(10)]
     with ChatServer(scripted(GOOD)) as server:
-        for resume, expected in ((False, 5), (True, 10), (True, 10), (False, 20)):
-            journaled(path, server, calls[:5] if expected == 5 else calls, resume=resume)
-            assert len(server.requests) == expected
-
-
-def test_a_new_run_begins_in_the_journal_with_its_first_call(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    runs = ((False, True, 1), (False, False, 1), (True, True, 1), (False, True, 2))
-    with ChatServer(scripted(GOOD)) as server:
-        for resume, asks, sections in runs:
-            if asks:
-                journaled(path, server, [call("a")], resume=resume)
+        # A new run begins in the journal with its first call, and opening it alone begins none.
+        for resume, asked, expected, sections in (
+            (False, 5, 5, 1),
+            (True, 10, 10, 1),
+            (True, 10, 10, 1),
+            (False, 0, 10, 1),
+            (False, 10, 20, 2),
+        ):
+            if asked:
+                journaled(path, server, calls[:asked], resume=resume)
             else:
                 Journal(path, resume=resume).close()
+            assert len(server.requests) == expected
             assert path.read_text("utf-8").count("tiny-graph-rag-journal") == sections
-    assert len(server.requests) == 2
 
 
 def test_a_retried_call_counts_with_both_its_replies_against_the_cap(tmp_path: Path) -> None:
     """Two replies were paid for, one of no use: 2 · 7 prompt tokens at $100 a million, and
     "Anna", which the server counts as none, is one token at $1000."""
-    usage = {"prompt_tokens": 7, "completion_tokens": 0, "total_tokens": 7}
-    replies = answer("", usage=usage), answer("Anna", usage=usage)
+    replies = (answer(text, usage=used(7, 0, total_tokens=7)) for text in ("", "Anna"))
     with ChatServer(scripted(*replies)) as server:
         for retry in (False, True):
             journaled(tmp_path / "j.jsonl", server, [call("a")], retry_failed=retry)
@@ -328,9 +319,8 @@ def test_only_failed_calls_are_retried_and_only_when_asked(tmp_path: Path) -> No
 
 def test_the_cap_holds_under_concurrency_32() -> None:
     """Each call is 10 prompt and at most 50 answer tokens: 8.5e-5·… the server bills the most allowed."""
-    usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
     cost = PRICE.cost(Tokens(10, 50))
-    with ChatServer(scripted(answer("Anna", usage=usage, wait=0.01))) as server:
+    with ChatServer(scripted(answer("Anna", usage=used(total_tokens=60), wait=0.01))) as server:
         asking = chat(server, concurrency=32, cap_usd=cost * 40)
         found = asking.ask([call(f"question {n}") for n in range(500)])
     billed = server.answered * cost
@@ -354,11 +344,12 @@ def test_a_call_that_would_be_retried_when_the_cap_is_reached_is_not_asked(
     broken: Action, one_in: int
 ) -> None:
     """Every question has an outcome, whatever fails on the way to the cap."""
-    usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
     cap_usd = PRICE.cost(Tokens(10, 50)) * 40
 
     def script(request: Request) -> Action:
-        return broken if request.number % one_in == one_in - 1 else answer("Anna", usage=usage)
+        return (
+            broken if request.number % one_in == one_in - 1 else answer("Anna", usage=used(total_tokens=60))
+        )
 
     with ChatServer(script) as server:
         patience = replace(QUICK, in_a_row=1000)
@@ -381,24 +372,14 @@ def lying(**changes: Any) -> Action:
 COUNTS: list[tuple[Any, Any]] = [(1, 0), (0, 1), (2, 5), (0, 0), (10, -1), (7, 10**9), (5, None)]
 COUNTS += [(1.5, 2.5), ("9", "9"), ([1], {"a": 1})]
 LIES: dict[str, Action] = {
-    **{
-        f"usage {counts}": lying(usage=dict(zip(("prompt_tokens", "completion_tokens"), counts, strict=True)))
-        for counts in COUNTS
-    },
+    **{f"usage {counts}": lying(usage=used(*counts)) for counts in COUNTS},
     "usage missing": answer(LONG, usage=None),
     "usage null": lying(usage=None),
-    "usage nested": lying(usage={"usage": {"prompt_tokens": 1, "completion_tokens": 1}}),
+    "usage nested": lying(usage={"usage": used(1, 1)}),
     "usage NaN": Action(lying(usage=7).body.replace(b'"usage": 7', b'"usage": {"prompt_tokens": NaN}')),
-    "all cached": lying(
-        usage={
-            "prompt_tokens": 9,
-            "completion_tokens": 1,
-            "prompt_tokens_details": {"cached_tokens": 9},
-            "total_tokens": -5,
-        }
-    ),
-    "another model": lying(model="free-model", usage={"prompt_tokens": 1, "completion_tokens": 0}),
-    "one id for all": lying(id="chatcmpl-1", usage={"prompt_tokens": 1, "completion_tokens": 0}),
+    "all cached": lying(usage=used(9, 1, prompt_tokens_details={"cached_tokens": 9}, total_tokens=-5)),
+    "another model": lying(model="free-model", usage=used(1, 0)),
+    "one id for all": lying(id="chatcmpl-1", usage=used(1, 0)),
     "an event stream": Action(b"data: {}\n\n" * 2000, headers={"content-type": "text/event-stream"}),
     "cut off": replace(answer(LONG), drop_after=5000),
     "cut off, whole by its length": Action(answer(LONG).body[:5000]),
@@ -424,8 +405,7 @@ def test_a_server_that_lies_about_what_it_charges_cannot_pass_the_cap(lie: str, 
 
 def test_a_resumed_run_counts_what_was_paid_before(tmp_path: Path) -> None:
     cost, path = PRICE.cost(Tokens(10, 50)), tmp_path / "j.jsonl"
-    usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
-    with ChatServer(scripted(answer("Anna", usage=usage))) as server:
+    with ChatServer(scripted(answer("Anna", usage=used(total_tokens=60)))) as server:
         for _ in range(3):
             journaled(path, server, [call(f"q{n}") for n in range(50)], cap_usd=cost * 10)
     assert server.answered <= 10

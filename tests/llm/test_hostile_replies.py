@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.llm.test_chat import GOOD, KEY, PRICE, QUICK, ask, call, chat, scripted, written_in
+from tests.llm.test_chat import GOOD, KEY, PRICE, QUICK, ask, call, chat, scripted, used, written_in
 from tests.tools.chat_server import Action, ChatServer, Request, answer, error
 from tiny_graph_rag.errors import ConfigError, InputError, ServiceError
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, Reply, Tokens
@@ -125,19 +125,15 @@ def test_any_embedding_ends_as_a_vector_or_as_a_failed_question(shape: str, tmp_
     assert len(server.requests) == QUICK.attempts
 
 
-def used(prompt: Any = 10, completion: Any = 5, **more: Any) -> dict[str, Any]:
-    return {"prompt_tokens": prompt, "completion_tokens": completion} | more
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "usage",
     [
-        used(prompt_tokens_details={"cached_tokens": 10**6}),
-        used(prompt_tokens_details={"cached_tokens": -(10**9)}),
-        used(completion_tokens_details={"reasoning_tokens": -9}),
-        *(used(prompt) for prompt in (-(10**9), 10**400, True, 10.5, 0)),
-        used(completion=-(10**9)),
+        used(10, 5, prompt_tokens_details={"cached_tokens": 10**6}),
+        used(10, 5, prompt_tokens_details={"cached_tokens": -(10**9)}),
+        used(10, 5, completion_tokens_details={"reasoning_tokens": -9}),
+        *(used(prompt, 5) for prompt in (-(10**9), 10**400, True, 10.5, 0)),
+        used(10, -(10**9)),
         used(0, 0, total_tokens=0),
         {},
     ],
@@ -192,14 +188,9 @@ def test_a_spoiled_answer_in_the_cache_is_asked_again(tmp_path: Path) -> None:
         key = chat(server, cache=cache).key(asked)
         chat(server, cache=cache).ask([asked])
         whole = json.loads(cache.get(key) or b"")
-        for reply in (
-            {"text": "no json"},
-            {"text": '{"ok": "\ud83d"}'},
-            {"tokens": {"prompt": "many"}},
-            {"tokens": {"prompt": -1}},
-            {"tokens": {"prompt": 10**400}},
-            {"tokens": {"prompt": 1 << 60}},
-        ):
+        wrong = [{"text": "no json"}, {"text": '{"ok": "\ud83d"}'}]
+        wrong += [{"tokens": {"prompt": count}} for count in ("many", -1, 10**400, 1 << 60)]
+        for reply in wrong:
             spoiled.append(json.dumps({**whole, "reply": {**whole["reply"], **reply}}).encode())
         for number, spoilt in enumerate(spoiled, 2):
             cache.put({key: spoilt})
@@ -215,15 +206,10 @@ def test_a_cache_that_is_no_database_is_made_anew(content: bytes, tmp_path: Path
     ReplyCache(tmp_path).path.write_bytes(content)
     for suffix in ("-wal", "-shm", "-journal"):
         (tmp_path / f"{CACHE_FILE}{suffix}").unlink(missing_ok=True)
-    ReplyCache(tmp_path).put({"key": b"value"})
-    assert ReplyCache(tmp_path).get("key") == b"value"
-
-
-def test_a_cache_that_cannot_be_kept_keeps_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    cache = ReplyCache(tmp_path / "file")
-    cache.put({"key": b"value"})
-    assert cache.get("key") is None
+    # One that can't be kept keeps nothing.
+    for place, kept in ((tmp_path, b"value"), (ReplyCache(tmp_path).path, None)):
+        ReplyCache(place).put({"key": b"value"})
+        assert ReplyCache(place).get("key") == kept
 
 
 @pytest.mark.parametrize("content", [b"precious\n", b'{"a": 1}\n{"b": 2}\n', b'{"a": "\xfd"}\n', b"\x00\x00"])
@@ -280,10 +266,11 @@ def test_query_and_user_of_an_address_work_for_chat_and_embeddings(
 
 
 @pytest.mark.parametrize(
-    "base_url", ["http://[::1", "http://host:99999/v1", "host/v1", "ftp://host", "http:///v1"]
+    "base_url",
+    ["http://[::1", "http://host:99999/v1", "host/v1", "ftp://host", "http:///v1", "file:///etc"],
 )
 def test_what_is_no_address_is_refused_in_words(base_url: str) -> None:
-    with pytest.raises(ConfigError, match=r"openai\.base_url"):
+    with pytest.raises(ConfigError, match=r"openai\.base_url .* must be an address such as http"):
         Endpoint(base_url, KEY, 5.0)
 
 
@@ -370,6 +357,5 @@ def test_a_batch_of_texts_that_took_no_tokens_is_counted_here() -> None:
     body = json.dumps({"data": rows, "usage": {"prompt_tokens": 0, "total_tokens": 0}}).encode()
     with ChatServer(scripted(Action(body))) as server:
         (found,) = ask(server, [embedding()])
-    assert found.reply is not None
     assert found.reply.tokens.prompt > 0
     assert found.reply.estimated

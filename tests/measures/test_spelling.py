@@ -52,14 +52,14 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
 def test_rank_biased_precision_by_hand() -> None:
     # Relevant at ranks 1 and 3 of 4; (1 - p) (1 + p^2).
     found = judge(run_of([0, 7, 1, 8], []), judgments_of([[0], [1], [2]], [[0]]))
-    values = {
-        text: Measure.parse(text).compute(found).tolist()
-        for text in ("rbp", "rbp(p=0.5)", "rbp(p=0.5)@2", "rbp(p=0.95)@3")
+    by_hand = {
+        "rbp": 0.2 * 1.64,
+        "rbp(p=0.5)": 0.5 * 1.25,
+        "rbp(p=0.5)@2": 0.5,
+        "rbp(p=0.95)@3": 0.05 * 1.9025,
     }
-    assert values["rbp"] == pytest.approx([0.2 * 1.64, 0])
-    assert values["rbp(p=0.5)"] == pytest.approx([0.5 * 1.25, 0])
-    assert values["rbp(p=0.5)@2"] == pytest.approx([0.5, 0])
-    assert values["rbp(p=0.95)@3"] == pytest.approx([0.05 * 1.9025, 0])
+    for text, value in by_hand.items():
+        assert Measure.parse(text).compute(found).tolist() == pytest.approx([value, 0]), text
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,19 +86,6 @@ def main_job(*command: str, home: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def untimed(path: Path) -> str:
-    """A file's text without what says when it was made, how fast and by which command."""
-    whole = json.loads(path.read_text())
-    whole.pop("made")
-    whole.pop("seconds", None)
-    for timed in ("latency", "questions_per_second"):
-        whole.get("summary", {}).pop(timed, None)
-    for item in (*whole.get("results", ()), *whole.get("settings", ())):
-        item.pop("latency_seconds", None)
-        item.pop("seconds", None)
-    return json.dumps(whole)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # Dask's own, of sockets that a killed worker leaves
 def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, monkeypatch):
@@ -121,24 +107,6 @@ def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, mon
             found = evaluate(graph, examples, config, measures, retriever_for=shared)
         assert killed == [-signal.SIGKILL]
         assert bare(document_parts(found)) == alone
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_eval_and_sweep_lose_a_worker_and_no_byte(tmp_path):
-    """The commands themselves; the first worker of two is killed as soon as it is up."""
-    files = ("--dataset", str(GOLD), "-g", str(GRAPH))
-    for job in (("eval", *files, "--skip-generation"), ("sweep", *files, "--hops", "1,2")):
-        one, two = tmp_path / f"one-{job[0]}.json", tmp_path / f"two-{job[0]}.json"
-        main_job(*job, "-o", str(one), home=tmp_path / "driver")
-        with two_nodes(tmp_path) as (address, workers):
-            killer = threading.Timer(1.0, workers[0].kill)
-            killer.start()
-            cluster = ("--set", f"running.cluster={address}")
-            main_job(*job, *cluster, "-o", str(two), home=tmp_path / "driver")
-            killer.join()
-            workers[0].wait()
-        assert untimed(two) == untimed(one)
 
 
 @pytest.mark.slow

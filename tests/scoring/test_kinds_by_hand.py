@@ -74,6 +74,7 @@ REPLIES: dict[str, dict[str, Any]] = {
     },
     "gap": {"entities": [], "relations": CHAIN[1:], "passages": []},  # its first step is missing
 }
+BY_QUERY = {asked["query"]: REPLIES[asked["id"]] for asked in GOLD}
 BY_HAND = {
     "relations:recall@2": (1 / 3, 2 / 3, 2 / 3),
     "relations:recall@3": (2 / 3, 2 / 3, 2 / 3),
@@ -92,35 +93,24 @@ BY_HAND = {
 def files(own_folder: Path) -> Path:
     (own_folder / "team.csv").write_text(TRIPLES, encoding="utf-8")
     write_gold(own_folder / "team-eval.jsonl", *GOLD)
-    by_query = {asked["query"]: REPLIES[asked["id"]] for asked in GOLD}
-    (own_folder / "mine.py").write_text(f"retrieve = {by_query!r}.get\n", encoding="utf-8")
+    (own_folder / "mine.py").write_text(f"retrieve = {BY_QUERY!r}.get\n", encoding="utf-8")
     return own_folder
 
 
+def evaluated(files: Path, measures: Any, **settings: Any) -> Any:
+    graph, gold = load_graph(files / "team.csv"), load_questions(GOLD)
+    return evaluate(graph, gold, retriever=BY_QUERY.get, measures=measures, **settings)
+
+
 def test_every_measure_is_the_tables(files: Path) -> None:
-    by_query = {asked["query"]: REPLIES[asked["id"]] for asked in GOLD}
-    result = evaluate(
-        load_graph(files / "team.csv"),
-        load_questions(GOLD),
-        retriever=by_query.get,
-        measures=list(BY_HAND),
-        linker="gold",
-    )
+    result = evaluated(files, list(BY_HAND), linker="gold")
     for measure, column in result.evaluation.scores.items():
         assert column.tolist() == pytest.approx(BY_HAND[str(measure)]), measure
 
 
 def test_a_passage_that_contains_references_is_found_and_counts_once(files: Path) -> None:
-    by_query = {asked["query"]: REPLIES[asked["id"]] for asked in GOLD}
-
     def means(match: str) -> tuple[list[float], str]:
-        result = evaluate(
-            load_graph(files / "team.csv"),
-            load_questions(GOLD),
-            retriever=by_query.get,
-            measures="passages:recall@5,passages:mrr,passages:precision@5",
-            match=match,
-        )
+        result = evaluated(files, "passages:recall@5,passages:mrr,passages:precision@5", match=match)
         return list(result.means.values()), " ".join(result.evaluation.notes)
 
     same, notes = means("auto")
@@ -158,12 +148,12 @@ def test_score_of_the_saved_run_is_the_same_for_every_kind(
     assert first == {"source": "지아", "target": "플랫폼팀", "type": "팀장", "id": "", "rank": 1}
     assert "--match changes nothing" not in done.output
     wrong = ("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", "-g", "./team.csv", "--match")
-    done = run_cli(*wrong, "name", "-o", "./score.json")
-    assert (done.exit_code, "with -g names become entities" in done.output) == (2, True)
-    done = run_cli(*wrong, "contain", "-o", "./score.json")
-    assert (done.exit_code, "match must be auto, id" in done.output) == (2, True)
-    done = run_cli(*wrong, "text", "--measures", "recall@2", "-o", "./score.json")
-    assert (done.exit_code, "--match changes nothing here" in done.output) == (0, True)
+    for match, code, said in (
+        (["name"], 2, "with -g names become entities"),
+        (["contain"], 2, "match must be auto, id"),
+        (["text", "--measures", "recall@2"], 0, "--match changes nothing here"),
+    ):
+        assert said in run_cli(*wrong, *match, "-o", "./score.json", code=code).output
 
 
 def test_two_chunkings_of_one_evidence_have_one_recall(

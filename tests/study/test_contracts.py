@@ -19,7 +19,6 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Measure, default_measures
 from tiny_graph_rag.report.json.results import document_parts
-from tiny_graph_rag.run import NO_STEP, Run
 from tiny_graph_rag.study.evaluate import Evaluation, evaluate
 from tiny_graph_rag.study.explanation import reached_by_names
 from tiny_graph_rag.study.sweep import Plan, sweep
@@ -80,17 +79,6 @@ def evaluated(folder: Path, world: Any, **more: Any) -> tuple[Evaluation, Knowle
     return evaluate(knowledge, examples, config, default_measures(2)), knowledge, examples, config
 
 
-def walked_path(graph: KnowledgeGraph, run: Run, row: int) -> tuple[int, int]:
-    """(where the path of a row starts, its relations), followed back relation by relation."""
-    assert run.walks is not None
-    at, steps = int(run.entities[row]), [step for step in run.walks[row].tolist() if step != NO_STEP]
-    for step in reversed(steps):
-        ends = {int(graph.relations.sources[step]), int(graph.relations.targets[step])}
-        assert at in ends
-        at = next(iter(ends - {at}), at)
-    return at, len(steps)
-
-
 random_worlds = settings(
     max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -99,18 +87,10 @@ random_worlds = settings(
 @pytest.mark.slow
 @random_worlds
 @given(world=worlds())
-def test_each_row_has_a_path_from_a_seed_and_parts_that_add_up(tmp_path: Path, world: Any) -> None:
-    found, graph, _, config = evaluated(tmp_path, world)
-    run, hops = found.run, config.retrieval.hops
+def test_each_row_has_parts_that_add_up(tmp_path: Path, world: Any) -> None:
+    found, *_ = evaluated(tmp_path, world)
+    run = found.run
     assert run.parts is not None
-    for question, linked in enumerate(found.linked):
-        seeds = {seed.entity for seed in linked.seeds}
-        for row in range(*run.rows(question).indices(len(run.entities))):
-            start, length = walked_path(graph, run, row)
-            assert start in seeds
-            assert length == run.hops[row] <= hops
-            if run.hops[row] == 0:
-                assert int(run.entities[row]) in seeds
     costs = run.parts.sum(axis=1) / 1e6
     assert np.allclose(run.scores, 1 / (1 + costs), atol=MILLIONTH)
     for question in json.loads(b"".join(document_parts(found)))["results"]:
