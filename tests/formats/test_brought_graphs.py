@@ -11,7 +11,6 @@ import pyarrow.parquet
 import pytest
 
 from tests.formats.test_json_lists import read, told
-from tests.formats.test_worksheets import book
 from tests.tools.sound_files import workbook
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
@@ -264,14 +263,6 @@ def test_a_workbook_with_a_sheet_of_entities_and_one_of_relations(own_folder: Pa
     assert list(graph.entities.types) == ["girl", "boy"]
     (own_folder / "a.xlsx").write_bytes(workbook({"Sheet1": [header, list(KNOWS[0])]}))
     assert told(read_graph(own_folder / "a.xlsx")) == KNOWS
-
-
-def test_a_cell_far_out_takes_no_more_memory_than_another(own_folder: Path) -> None:
-    far = '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>x</t></is></c></row>'
-    cell = '<c t="inlineStr"><is><t>{}</t></is></c>'
-    rows = (f"<row>{cell.format(a)}{cell.format(b)}</row>" for a, b in (("source", "target"), ("Ann", "Ben")))
-    graph = read_graph(book(own_folder, "".join(rows) + far))
-    assert [relation[::2] for relation in told(graph)] == [("Ann", "Ben")]
 
 
 def test_neighbours_without_a_key_of_their_own_are_entities(own_folder: Path) -> None:

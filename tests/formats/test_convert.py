@@ -109,16 +109,6 @@ def test_in_every_form_nothing_is_lost_but_what_is_told(
     assert told[0] == told[1]
 
 
-def test_triples_say_what_they_cannot_hold(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
-    told = run_cli("convert", "-g", GRAPHS / "lightrag", "-o", tmp_path / "x.tsv")
-    assert "triples can't hold: 12 descriptions of entities" in told.stderr
-    before, after = read_graph(GRAPHS / "lightrag"), read_graph(tmp_path / "x.tsv")
-    assert (len(after), len(after.relations)) == (12, 15)
-    assert list(after.relations.descriptions) == list(before.relations.descriptions)
-    types = dict(zip(after.entities.names, after.entities.types, strict=True))
-    assert types == dict(zip(before.entities.names, before.entities.types, strict=True))
-
-
 def test_other_libraries_read_what_is_written(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
     graph = read_graph(GRAPHS / "graphify")
     for target in ("g.graphml", "g.tsv"):

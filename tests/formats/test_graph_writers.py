@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import networkx
@@ -182,9 +181,3 @@ def test_triples_that_others_extracted() -> None:
     assert len(graph.relations) == len(sound)
     assert len(graph) == len({end.strip() for triple in sound for end in (triple[0], triple[2])})
     assert graph.notes.lines()[0].startswith(f"{len(triples) - len(sound)} triples that are not three texts")
-
-
-def test_paths_in_fixtures() -> None:
-    """What was made on some machine names no place of it."""
-    texts = [path.read_bytes() for path in Path(GRAPHS).rglob("*") if path.is_file()]
-    assert not any(b"/tmp/" in text or b"/home/" in text for text in texts)

@@ -24,12 +24,6 @@ def test_optional_fields_have_defaults_and_unknown_keys_are_kept(tmp_path: Path)
     assert (second.ground_truth, second.unknown) == (("A",), {"level": 3})
 
 
-def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -> None:
-    path = tmp_path / "a-eval.jsonl"
-    path.write_bytes(b'\xef\xbb\xbf\r\n{"query": "Who?", "reference_entities": []}\r\n\r\n')
-    assert [question.id for question in read_eval_set(path)] == ["line-2"]
-
-
 BROKEN: list[tuple[str | dict[str, object], str]] = [  # a line or its record, and what is said of it
     ("{", "a-eval.jsonl:1:2: not JSON"),
     ("[]", "the gold set is empty; wanted at least one question"),

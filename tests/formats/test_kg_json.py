@@ -39,17 +39,6 @@ def test_gzip_and_a_byte_order_mark_make_no_difference(tmp_path: Path) -> None:
         assert list(read_graph(path).entities.names) == ["가", "나"]
 
 
-def test_only_name_and_endpoints_are_needed_and_unknown_keys_are_kept(tmp_path: Path) -> None:
-    document = kg(["A", "B"], [("A", "OWNS", "B")])
-    document["entities"]["A"]["born"] = 1892
-    document["relationships"][0]["page"] = [3]
-    graph = read_graph(write(tmp_path / "a-KG.json", document))
-    assert json.loads(graph.entities.details[0]) == {"born": 1892}
-    assert json.loads(graph.relations.details[0]) == {"page": [3]}
-    assert graph.entities.types[0] == "OTHER"
-    assert graph.relations.weights.tolist() == [1.0]
-
-
 def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
     document = kg(["a", "b"], [("a", "R", "b"), ("a", "R", "b"), ("a", "R", "ghost"), ("b", "R", "b")])
     for record in document["entities"].values():

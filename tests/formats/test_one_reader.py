@@ -7,16 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tiny_graph_rag.errors import DatasetError, GraphError, InputError, RunError, UsageError
+from tiny_graph_rag.errors import DatasetError, GraphError, InputError, RunError
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import read_gold
-from tiny_graph_rag.formats.gold.exchange import GOLD_FORMS
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
-from tiny_graph_rag.formats.graphs.writing import GRAPH_FORMS
 from tiny_graph_rag.formats.runs import read_run
-from tiny_graph_rag.formats.runs.writing import RUN_FORMS
-from tiny_graph_rag.formats.writing import form_of
 from tiny_graph_rag.inputs import GRAPH_ENDINGS
 
 LONG = "x" * 200_000  # longer than the head that is looked at, and than csv's own limit on a field
@@ -71,19 +67,3 @@ def test_a_run_is_known_by_the_same_ids_as_a_gold_set(tmp_path: Path) -> None:
 def test_a_file_that_may_be_a_graph_is_known_by_its_suffix() -> None:
     suffixes = {suffix for name in GRAPH_FORMATS.table for suffix in GRAPH_FORMATS[name].suffixes}
     assert suffixes - {".jsonl", ".ndjson"} == set(GRAPH_ENDINGS)  # those are mostly gold sets
-
-
-@pytest.mark.parametrize(
-    ("forms", "name", "form"),
-    [
-        (GRAPH_FORMS, "x-KG.json", "kg-json"),
-        (GOLD_FORMS, "x.QRELS", "trec"),
-        (RUN_FORMS, "x.csv", "csv"),
-    ],
-)
-def test_the_end_of_a_name_chooses_the_form(forms, name: str, form: str) -> None:
-    assert form_of(forms, Path(name)) == form
-    with pytest.raises(UsageError, match=r"x\.doc: the file's name doesn't say"):
-        form_of(forms, Path("x.doc"))
-    with pytest.raises(UsageError, match="unknown form of --format 'docx'"):
-        form_of(forms, Path(name), "docx")

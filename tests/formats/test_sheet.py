@@ -11,7 +11,6 @@ from click.testing import Result
 from tests.conftest import write_kg
 from tiny_graph_rag.errors import DatasetError, InputError
 from tiny_graph_rag.formats.gold import read_eval_set, read_gold
-from tiny_graph_rag.formats.gold.drafts import read_questions
 from tiny_graph_rag.formats.gold.exchange import written
 from tiny_graph_rag.formats.gold.questions import eval_set_of
 
@@ -79,8 +78,3 @@ def test_missing_names_of_a_sheet_are_proposed_as_lines(
     assert "1 of 1 missing names replaced" in told.stdout
     (fixed,) = read_eval_set(own_folder / "fixed.jsonl")
     assert (fixed.reference_entities, fixed.tags) == (("Bertram",), ("x",))
-
-
-def test_questions_without_references_are_read_for_a_draft(tmp_path: Path) -> None:
-    (example,) = read_questions(sheet(tmp_path / "a.csv", "질문,비고", "누가 싸웠어?,급함"))
-    assert (example.id, example.query, example.unknown) == ("q001", "누가 싸웠어?", {"비고": "급함"})
