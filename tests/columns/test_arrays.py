@@ -1,12 +1,15 @@
-"""Sums over few rows of a long column, held against whole columns; and what fits from the greatest on."""
+"""Sums over few rows of a long column, what fits from the greatest on, and machine code that numba keeps."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import beyond, summed
+from tiny_graph_rag.columns.arrays import _forget_older, beyond, summed
 
 
 @pytest.mark.parametrize("length", [50, 5000])  # of which a part touches much, and little
@@ -37,3 +40,16 @@ def test_values_beyond_the_bound_are_those_that_fit_equal_ones_together(greatest
         assert (values > beyond(values, weights, most)).tolist() == fitting(values, weights, most)
         ones = np.ones(len(values), dtype=np.int64)
         assert (values > beyond(values, ones, most)).tolist() == fitting(values, ones, most)
+
+
+def test_what_was_kept_before_a_source_changed_is_removed(tmp_path: Path) -> None:
+    kept = tmp_path / "__pycache__"
+    kept.mkdir()
+    ages = {"kernel.py": 10, "classes.py": 20}
+    ages |= {f"__pycache__/{name}": age for name, age in
+             {"kernel.old-1.nbi": 15, "kernel.new-1.nbi": 25, "other.old-1.nbi": 15}.items()}  # fmt: skip
+    for name, age in ages.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (age, age))
+    _forget_older(kept, tmp_path / "kernel.py")
+    assert sorted(path.name for path in kept.iterdir()) == ["kernel.new-1.nbi", "other.old-1.nbi"]
