@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import kg
 from tiny_graph_rag import KnowledgeGraph, evaluate, load_questions, sweep
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError
@@ -63,16 +64,11 @@ REPLIES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def graph() -> KnowledgeGraph:
-    ends = dict.fromkeys(name for source, _, target in KNOWN for name in (source, target))
+    document = kg(["Ann", "Bea", "Dover", "Calais", "Cy"], KNOWN)
     chunks = {"Ann": ["c1", "c3"], "Bea": ["c1", "c2"], "Dover": ["c2"], "Calais": ["c8"]}
-    return KnowledgeGraph.from_records(
-        [{"name": name, "source_chunks": chunks.get(name, [])} for name in ends],
-        [
-            {"source_entity_id": source, "relationship_type": type, "target_entity_id": target}
-            for source, type, target in KNOWN
-        ],
-        name="town",
-    )
+    for name, ids in chunks.items():
+        document["entities"][name]["source_chunks"] = ids
+    return KnowledgeGraph.from_records(document["entities"], document["relationships"], name="town")
 
 
 def means(graph: KnowledgeGraph, measures: str, replies: Any = REPLIES.get, **settings: Any) -> list[float]:
@@ -83,9 +79,8 @@ def means(graph: KnowledgeGraph, measures: str, replies: Any = REPLIES.get, **se
 def test_recall_of_triples_is_the_tables(graph: KnowledgeGraph) -> None:
     measures = "relations:recall@2,relations:recall@3,relations:precision@4,relations:mrr,relations:map"
     # a finds its two references at 2 and 3, b its one at 1; c has none and is in no mean.
-    assert means(graph, measures) == pytest.approx(
-        [(1 / 2 + 1) / 2, 1, (2 / 4 + 1 / 4) / 2, (1 / 2 + 1) / 2, ((1 / 2 + 2 / 3) / 2 + 1) / 2]
-    )
+    by_hand = [(1 / 2 + 1) / 2, 1, (2 / 4 + 1 / 4) / 2, (1 / 2 + 1) / 2, ((1 / 2 + 2 / 3) / 2 + 1) / 2]
+    assert means(graph, measures) == pytest.approx(by_hand)
 
 
 def test_a_relation_is_found_by_its_id_too(graph: KnowledgeGraph) -> None:
@@ -112,20 +107,13 @@ def test_measures_of_relations_see_what_was_returned(graph: KnowledgeGraph) -> N
     assert "returned no relations for any question" in " ".join(result.evaluation.notes)
 
 
-def test_a_retriever_of_passages_retrieved_something(graph: KnowledgeGraph) -> None:
-    """It has no entity measure, so no question scores 0 for a list of entities that it never has."""
-    replies = {query: {"passages": reply["passages"]} for query, reply in REPLIES.items()}
-    overall = evaluate(graph, load_questions(GOLD), retriever=replies.get).summary.overall
-    empty = sum(not reply["passages"] for reply in REPLIES.values())
-    assert (overall.nothing_retrieved, empty) == (1, 1)
-
-
 def test_a_retriever_of_passages_has_no_entities_to_judge(graph: KnowledgeGraph) -> None:
+    """It has no entity measure, so no question scores 0 for a list of entities that it never has."""
     passages = {query: {"passages": reply["passages"]} for query, reply in REPLIES.items()}
     result = evaluate(graph, load_questions(GOLD), retriever=passages.get)
-    assert list(result.means) == [
-        *("passages:precision@5", "passages:recall@5", "passages:mrr", "passages:ndcg@5")
-    ]
+    assert list(result.means) == [f"passages:{name}" for name in ("precision@5", "recall@5", "mrr", "ndcg@5")]
+    empty = sum(not reply["passages"] for reply in REPLIES.values())
+    assert (result.summary.overall.nothing_retrieved, empty) == (1, 1)
     asked = evaluate(graph, load_questions(GOLD), retriever=passages.get, measures="recall@5")
     assert asked.means["recall@5"] != asked.means["recall@5"]
     assert "returned no entities for any question: recall@5 undefined" in " ".join(asked.evaluation.notes)
@@ -133,9 +121,7 @@ def test_a_retriever_of_passages_has_no_entities_to_judge(graph: KnowledgeGraph)
 
 def test_passages_alone_decide_in_sweep_and_fix_too(graph: KnowledgeGraph) -> None:
     """Ann's neighbours name c2 only at the second hop."""
-    alone = [
-        {"query": "Where does Ann's sister live?", "reference_chunks": [chunk]} for chunk in ("c2", "c8")
-    ]
+    alone = [{"query": GOLD[0]["query"], "reference_chunks": [chunk]} for chunk in ("c2", "c8")]
     result = evaluate(graph, alone, hops=2)
     found = sweep(graph, alone, hops=[0, 2]).to_pandas().query("measure == 'passages:recall@5'")
     assert found["mean"].tolist() == [0, result.means["passages:recall@5"]] == [0, 1]
@@ -158,17 +144,11 @@ def test_a_built_in_retrievers_context_is_cut_at_k(graph: KnowledgeGraph) -> Non
 def test_chunks_stand_for_entities_and_entities_for_chunks_where_asked(graph: KnowledgeGraph) -> None:
     entities = {GOLD[0]["query"]: ["Calais", "Bea"], GOLD[1]["query"]: [], GOLD[2]["query"]: []}
     questions = load_questions([GOLD[0]])
-    result = evaluate(
-        graph, questions, retriever=entities.get, measures="passages:mrr", source_chunks="passages"
-    )
+    asked = {"measures": "passages:mrr", "source_chunks": "passages"}
+    result = evaluate(graph, questions, retriever=entities.get, **asked)
     assert result.means == {"passages:mrr": 1 / 2}  # c8 of Calais, then Bea's c1
-    result = evaluate(
-        graph,
-        questions,
-        retriever=lambda question: {"passages": ["c8", "c2"]},
-        measures="recall@2,mrr",
-        source_chunks="entities",
-    )
+    asked = {"measures": "recall@2,mrr", "source_chunks": "entities"}
+    result = evaluate(graph, questions, retriever=lambda question: {"passages": ["c8", "c2"]}, **asked)
     # c8: Calais; c2: Bea, then Dover in the order of the graph.
     assert result.means == pytest.approx({"recall@2": 0, "mrr": 1 / 3})
 

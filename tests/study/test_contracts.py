@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import kg
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
@@ -38,24 +39,16 @@ def worlds(draw: st.DrawFn) -> tuple[dict[str, Any], list[dict[str, Any]], dict[
     types = draw(st.sampled_from([KINDS, KINDS[2:]]))
     texts = {one: " ".join(draw(st.lists(word, max_size=3))) for one in names}
     relations = draw(st.lists(st.tuples(name, name, st.sampled_from(types)), max_size=12))
-    graph = {
-        "entities": {one: {"name": one, "entity_type": one[0], "description": texts[one]} for one in names},
-        "relationships": [
-            {"source_entity_id": one, "target_entity_id": other, "relationship_type": kind}
-            for one, other, kind in relations
-        ],
-    }
+    graph = kg(names, [(one, kind, other) for one, other, kind in relations])
+    for one, record in graph["entities"].items():
+        record |= {"entity_type": one[0], "description": texts[one]}
     questions = []
     for row in range(draw(st.integers(1, 4))):
         said = draw(st.lists(st.one_of(name, word), max_size=4))
-        questions.append(
-            {
-                "id": f"q{row}",
-                "query": f"Who has {' and '.join(said)}?",
-                "reference_entities": tuple(draw(st.lists(st.one_of(name, st.just("Nobody")), max_size=3))),
-                "seed_entities": draw(st.none() | st.lists(name, max_size=2, unique=True).map(tuple)),
-            }
-        )
+        references = draw(st.lists(st.one_of(name, st.just("Nobody")), max_size=3))
+        seeds = draw(st.none() | st.lists(name, max_size=2, unique=True).map(tuple))
+        question = {"id": f"q{row}", "query": f"Who has {' and '.join(said)}?"}
+        questions.append(question | {"reference_entities": tuple(references), "seed_entities": seeds})
     given_settings = {
         "hops": draw(st.integers(0, 3)),
         "linker": draw(st.sampled_from(["names", "names+text"])),

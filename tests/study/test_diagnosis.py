@@ -111,11 +111,8 @@ def test_the_steps_are_maximum_matchings_and_add_up_to_what_recall_misses(world,
         )
         assert sum(step.loss for step in steps) == pytest.approx(1 - recall[question])
         assert all(step.loss >= 0 for step in steps)
-        distance = (
-            networkx.multi_source_dijkstra_path_length(walkable, set(seeds[question]) or {-1})
-            if (seeds[question])
-            else {}
-        )
+        linked_to = set(seeds[question])
+        distance = networkx.multi_source_dijkstra_path_length(walkable, linked_to) if linked_to else {}
         items = sorted({tuple(sorted(row)) for row in rows if row})
         total = len(items) + sum(not row for row in rows)
         reached = {
@@ -187,18 +184,12 @@ def test_a_relation_that_is_filtered_out_is_no_way() -> None:
 
 def test_a_retriever_that_does_not_walk_has_no_steps_of_walking() -> None:
     graph, judgments = graph_of(6, CHAIN), judgments_of(6, [[4], [3], [], [0]])
-    run = Run(
-        np.array([0, 2]), np.array([4, 3], np.int32), np.array([2.0, 1.0]), np.array([-1, -1], np.int32)
-    )
-    found = diagnose(
-        graph, linked([]), run, judgments, judge(run, judgments), Limits(False, None, depth=2), 1
-    )
-    assert [str(Verdict(verdict)) for verdict in found.verdicts] == [
-        "hit",
-        "ranked_below_k",
-        "not_in_graph",
-        "below_depth",
-    ]
+    hops = np.array([-1, -1], np.int32)
+    run = Run(np.array([0, 2]), np.array([4, 3], np.int32), np.array([2.0, 1.0]), hops)
+    limits = Limits(False, None, depth=2)
+    found = diagnose(graph, linked([]), run, judgments, judge(run, judgments), limits, 1)
+    verdicts = ["hit", "ranked_below_k", "not_in_graph", "below_depth"]
+    assert [str(Verdict(verdict)) for verdict in found.verdicts] == verdicts
     steps = found.waterfalls({"": np.array([0])})[""]
     # Of four, one is no entity, one not in the list; two in the list but k is 1.
     assert [(step.step, step.loss) for step in steps] == [
