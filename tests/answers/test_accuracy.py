@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import write_set
 from tests.tools.chat_server import Action, ChatServer, Request, answer, error
 from tiny_graph_rag.answers.records import Answer
 from tiny_graph_rag.answers.rubrics import accuracy
@@ -38,14 +38,13 @@ def script(request: Request) -> Action:
 def ask(own_folder: Path, evaluate):
     names = ["Anna", "Ben", "Clara"]
     relations = [("Anna", "KNOWS", "Ben"), ("Ben", "KNOWS", "Clara")]
-    write_kg(own_folder / "data/kg/story-KG.json", names, relations)
     truths = ["Benjamin", "Anna B."], ["Anna"], "Clara"
     asked = [
         {"id": id, "query": f"{name}?", "reference_entities": [name], "ground_truth": truth}
         for id, name, truth in zip("abc", names, truths, strict=True)
     ]
     dream = {"id": "d", "query": "Who dreams?", "reference_entities": []}
-    write_gold(own_folder / "data/eval/story-eval.jsonl", *asked, dream)
+    write_set(own_folder, "story", names, relations, *asked, dream)
     prices = "{test-model: {input: 1, output: 1}, small: {input: 1000, output: 0}}"
     (own_folder / "config.yaml").write_text(f"openai: {{prices: {prices}}}\n")
 

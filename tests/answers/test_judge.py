@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import write_set
 from tests.tools.chat_server import Action, ChatServer, Request, answer
 from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES, parse_judges
 from tiny_graph_rag.errors import UsageError
@@ -17,15 +17,12 @@ from tiny_graph_rag.gold.agreement import agreement
 
 def told_story(folder: Path, names: list[str], *questions: tuple[str, ...]) -> None:
     """questions: (id, query), with the reference and the ground truth where there is one."""
-    write_kg(
-        folder / "data/kg/story-KG.json", names, [(one, "KNOWS", "Ben") for one in names if one != "Ben"]
-    )
     rows = (
         {"id": id, "query": query, "reference_entities": list(answer)}
         | ({"ground_truth": answer[0]} if answer else {})
         for id, query, *answer in questions
     )
-    write_gold(folder / "data/eval/story-eval.jsonl", *rows)
+    write_set(folder, "story", names, [(one, "KNOWS", "Ben") for one in names if one != "Ben"], *rows)
 
 
 def schema_of(request: Request) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import random
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import ROOT, read_json, write_set
 
 # A kill in each fourth of the run: in its first answers, its last ones, and between.
 QUESTIONS, CONCURRENCY, KILLS, LATENCY = 200, 16, 4, 0.03
@@ -24,7 +23,7 @@ TIMES = ("latency_seconds", "questions_per_second", "latency")
 
 def settled(path: Path) -> dict:
     """A results file without its times."""
-    document = json.loads(path.read_text("utf-8"))
+    document = read_json(path)
     del document["made"]  # when, and with --resume or without
     for part in (document["summary"], *document["results"]):
         for name in TIMES:
@@ -40,11 +39,10 @@ def test_a_run_killed_at_any_moment_pays_no_answer_twice_and_ends_the_same(own_f
     answered twice, and nothing is missing: 200 different prompts.
     """
     chain = [(a, "KNOWS", b) for a, b in itertools.pairwise(NAMES)]
-    write_kg(own_folder / "data/kg/story-KG.json", NAMES, chain)
     questions = [
         {"query": f"Who is {name}?", "reference_entities": [name], "ground_truth": name} for name in NAMES
     ]
-    write_gold(own_folder / "data/eval/story-eval.jsonl", *questions)
+    write_set(own_folder, "story", NAMES, chain, *questions)
     (own_folder / "config.yaml").write_text("openai: {prices: {test-model: {input: 1, output: 10}}}\n")
     log = own_folder / "answered.txt"
     server = subprocess.Popen(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import read_json
 from tests.measures.test_judged import judgments_of, run_of
 from tiny_graph_rag.measures import judge, means, parse_measures, score, weights
 from tiny_graph_rag.run import ABSENT
@@ -106,12 +107,12 @@ def test_an_external_run_s_own_times_are_scored_and_gated(own_folder: Path, run_
         with (own_folder / "gold.jsonl").open("a") as gold, (own_folder / "run.jsonl").open("a") as run:
             gold.write(json.dumps(row | {"reference_entities": [name]}) + "\n")
             run.write(json.dumps(row | {"entities": [name], "latency_ms": milliseconds}) + "\n")
-    score_it = ("score", "--run", "run.jsonl", "--gold", "gold.jsonl", "-o", "./out.json")
-    asked = ("--measures", "latency,throughput,recall@1", "--report", "csv")
-    done = run_cli(*score_it, *asked, "--fail-under", "throughput>=4,latency<=0.4", code=0)
+    command = "score --run run.jsonl --gold gold.jsonl -o ./out.json --fail-under"
+    asked = "--measures latency,throughput,recall@1 --report csv"
+    done = run_cli(f"{command} throughput>=4,latency<=0.4 {asked}", code=0)
     assert "gate throughput>=4: mean 5.0000, passed" in done.output
-    found = json.loads(Path("out.json").read_text())
+    found = read_json("out.json")
     assert [row["metrics"]["latency"] for row in found["results"]] == pytest.approx([0.1, 0.3])
     assert found["summary"]["measures"]["throughput"]["mean"] == pytest.approx(5.0)
     assert "latency" in Path("out-questions.csv").read_text("utf-8-sig").splitlines()[0]
-    assert "FAILED" in run_cli(*score_it, "--fail-under", "throughput>=6", code=1).output
+    assert "FAILED" in run_cli(f"{command} throughput>=6", code=1).output

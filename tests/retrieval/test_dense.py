@@ -214,7 +214,7 @@ def test_what_was_paid_before_a_failure_is_kept_and_a_damaged_cache_asked_again(
 def test_eval_says_what_was_paid(server: Service, run_cli: Callable[..., Result], tmp_path: Path) -> None:
     write_kg(tmp_path / "a-KG.json", ["A"])
     write_gold(tmp_path / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
-    command = ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--skip-generation", "-o", "./r.json")
-    found = run_cli(*command, "--retriever", "dense", code=0)
+    command = "eval --dataset a-eval.jsonl -g a-KG.json --skip-generation -o ./r.json --retriever dense"
+    found = run_cli(command, code=0)
     assert "embeddings: 2 calls for 2 texts, 6 tokens" in found.stdout
     assert KEY not in (tmp_path / "r.json").read_text(encoding="utf-8")

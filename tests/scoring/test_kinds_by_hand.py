@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from tests.conftest import write_gold
+from tests.conftest import read_json, write_gold
 from tiny_graph_rag import evaluate, load_graph, load_questions
 
 TRIPLES = """source,relation,target
@@ -127,33 +127,25 @@ def test_score_of_the_saved_run_is_the_same_for_every_kind(
 ) -> None:
     measures = ",".join([*BY_HAND, "recall@2", "ndcg@5", "passages:recall@5", "passages:ndcg@5"])
     both = ("-g", "./team.csv", "--measures", measures, "--set", "evaluation.match=contains")
-    done = run_cli(
-        *("eval", "--dataset", "./team-eval.jsonl", *both, "--skip-generation", "--linker", "gold"),
-        *("--retriever", "mine.py:retrieve", "-o", "./eval.json", "--save-run", "./run.jsonl"),
-        *("--fail-under", "relations:recall@2>=0.5"),
-    )
-    assert done.exit_code == 0, done.output
-    gate = ("--fail-under", "passages:recall@5>=0.99")
-    done = run_cli(
-        *("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", *both, "-o", "./score.json", *gate)
-    )
-    assert done.exit_code == 1, done.output  # the gate, and nothing else
-    evaluated, scored = (
-        json.loads((files / name).read_text(encoding="utf-8")) for name in ("eval.json", "score.json")
-    )
+    command = "eval --dataset ./team-eval.jsonl --skip-generation --linker gold --retriever mine.py:retrieve"
+    saved = "-o ./eval.json --save-run ./run.jsonl --fail-under relations:recall@2>=0.5"
+    run_cli(f"{command} {saved}", *both, code=0)
+    gate = "--fail-under passages:recall@5>=0.99"  # fails, and nothing else does
+    score = "score --run run.jsonl --gold ./team-eval.jsonl"
+    done = run_cli(f"{score} -o ./score.json {gate}", *both, code=1)
+    evaluated, scored = read_json("eval.json"), read_json("score.json")
     assert [row["metrics"] for row in evaluated["results"]] == [row["metrics"] for row in scored["results"]]
     assert evaluated["summary"]["measures"] == scored["summary"]["measures"]
     assert evaluated["results"][0]["metrics"]["passages:recall@5"] == 2 / 3
     first = evaluated["results"][0]["relations"]["references"][0]
     assert first == {"source": "지아", "target": "플랫폼팀", "type": "팀장", "id": "", "rank": 1}
     assert "--match changes nothing" not in done.output
-    wrong = ("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", "-g", "./team.csv", "--match")
     for match, code, said in (
-        (["name"], 2, "with -g names become entities"),
-        (["contain"], 2, "match must be auto, id"),
-        (["text", "--measures", "recall@2"], 0, "--match changes nothing here"),
+        ("name", 2, "with -g names become entities"),
+        ("contain", 2, "match must be auto, id"),
+        ("text --measures recall@2", 0, "--match changes nothing here"),
     ):
-        assert said in run_cli(*wrong, *match, "-o", "./score.json", code=code).output
+        assert said in run_cli(f"{score} -g ./team.csv -o ./score.json --match {match}", code=code).output
 
 
 def test_two_chunkings_of_one_evidence_have_one_recall(
@@ -168,11 +160,9 @@ def test_two_chunkings_of_one_evidence_have_one_recall(
             kind = "passages:" if key == "passages" else ""
             how = ("--set", "evaluation.match=contains") if kind else ("--match", "contains")
             asked = ",".join(f"{kind}{name}@5" for name in ("recall", "precision", "all_hit"))
-            out = tmp_path / "out.json"
-            files = ("--run", tmp_path / run, "--gold", tmp_path / "gold.jsonl")
-            done = run_cli("score", *files, *how, "--measures", asked, "-o", out)
-            assert done.exit_code == 0, done.output
-            found = json.loads(out.read_text(encoding="utf-8"))["results"][0]
+            command = f"score --run {run} --gold gold.jsonl --measures {asked} -o ./out.json"
+            run_cli(command, *how, code=0)
+            found = read_json("out.json")["results"][0]
             assert list(found["metrics"].values()) == pytest.approx([2 / 3, precision, 0])
             if not kind:
                 assert found["fn"] == ["epsilon zeta"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import read_json
 from tiny_graph_rag.scoring import opening, trec
 
 MEASURES = "ndcg@5,precision@5,recall@{1,10},mrr,map,bpref,rprec,micro_f1@3,contest_map@3,judged_bad@5"
@@ -38,9 +38,8 @@ def write_files(folder: Path, chance: random.Random, *, irregular: bool, ties: b
 
 
 def results(run_cli, *more: str) -> tuple[dict, list[str]]:
-    done = run_cli("score", "--run", "run", "--gold", "gold", "--measures", MEASURES, "-o", "./o.json", *more)
-    assert done.exit_code == 0, done.output
-    document = json.loads(Path("o.json").read_text(encoding="utf-8"))
+    done = run_cli(f"score --run run --gold gold --measures {MEASURES} -o ./o.json", *more, code=0)
+    document = read_json("o.json")
     rows = {
         result["id"]: (result["metrics"], result["tp"], result["fp"], sorted(result["fn"]))
         for result in document["results"]
@@ -87,9 +86,7 @@ def test_what_the_quick_way_cannot_read_the_careful_one_explains(
     (own_folder / "run").write_text(run)
     (own_folder / "gold").write_text("q1 0 d1 1\n")
     monkeypatch.setattr(opening, "LARGE_BYTES", 0)
-    done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./o.json")
-    assert done.exit_code == 2
-    assert expected in done.stderr
+    assert expected in run_cli("score --run run --gold gold -o ./o.json", code=2).stderr
     assert not Path("o.json").exists()
 
 

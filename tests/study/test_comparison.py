@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.conftest import read_json
 from tests.report.test_schema import SCHEMA
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.study.compare import compare
@@ -44,8 +45,8 @@ def write_results(path, values, *, verdicts=None, tags=None, groups=None, measur
 
 
 def compared(run_cli, tmp_path, *arguments):
-    run_cli("compare", *arguments, "--quiet", "-o", "./c.json", code=0)
-    return json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
+    run_cli("compare --quiet -o ./c.json", *arguments, code=0)
+    return read_json("c.json")
 
 
 def test_figures_by_hand(run_cli, tmp_path) -> None:
@@ -252,7 +253,7 @@ def test_an_interval_without_nought_beside_a_large_p_shows_nothing(run_cli, tmp_
     one = write_results(tmp_path / "one.json", {f"q{row}": 1 for row in range(54)})
     two = write_results(tmp_path / "two.json", {f"q{row}": int(row > 3) for row in range(54)})
     done = run_cli("compare", one, two, "-o", "./c.json")
-    row = json.loads((tmp_path / "c.json").read_text())["measures"]["recall@5"][1]
+    row = read_json("c.json")["measures"]["recall@5"][1]
     assert row["p_randomisation"] == 0.125
     assert row["high"] < 0
     first = done.stdout.strip().splitlines()[0]
@@ -265,5 +266,4 @@ def test_what_differs_is_noted_in_the_readers_language(run_cli, tmp_path) -> Non
     done = run_cli("compare", one, two, "-o", "./c.json", "--lang", "ko")
     assert "그래프" in done.stdout
     assert "different graphs" not in done.stdout
-    note = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))["notes"][0]
-    assert note.startswith("the results come from different graphs")
+    assert read_json("c.json")["notes"][0].startswith("the results come from different graphs")

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, real, write_gold, write_kg
+from tests.conftest import ROOT, read_json, real, write_kg, write_set
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.library import load_graph, load_questions
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.study.evaluate import evaluate
 from tiny_graph_rag.study.verdicts import HopTag, hop_tags, hops_of_tag
 from tiny_graph_rag.study.waterfall import Diagnosis, Limits, Verdict, causes
-
-KG = "data/kg/tale-KG.json"
-GOLD = "data/eval/tale-eval.jsonl"
-
 
 TALE = ["Anna", "Bert", ("Rex", ["the dog"]), "Carl", "Zoe"]  # Zoe stands alone
 TRIPLES = [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex"), ("Rex", "BITES", "Carl")]
@@ -28,10 +22,9 @@ def asked(query, *references, **more):
 
 
 def evaluated(run_cli, tmp_path, questions, *options):
-    write_kg(tmp_path / KG, TALE, TRIPLES)
-    write_gold(tmp_path / GOLD, *questions)
-    run_cli("eval", "--dataset", "tale-eval.jsonl", "--quiet", "-o", "./r.json", *options, code=0)
-    return json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    write_set(tmp_path, "tale", TALE, TRIPLES, *questions)
+    run_cli("eval --dataset tale-eval.jsonl --quiet -o ./r.json", *options, code=0)
+    return read_json("r.json")
 
 
 def test_each_reference_carries_its_verdict_and_evidence(run_cli, tmp_path) -> None:
@@ -88,7 +81,10 @@ def test_hop_tags_are_held_against_the_graph(tmp_path) -> None:
         asked("Anna b", "Bert", "Carl", tags=["2-hop"]),
         asked("Anna c", "Zoe", tags=["2-hop"]),
     ]
-    graph, examples = load_graph(write_kg(tmp_path / KG, TALE, TRIPLES)), load_questions(questions)
+    graph, examples = (
+        load_graph(write_kg(tmp_path / "tale-KG.json", TALE, TRIPLES)),
+        load_questions(questions),
+    )
     found = evaluate(graph, examples, Config(), default_measures(5))
     tags = hop_tags(graph.adjacency, examples.examples, found.judgments, found.linked)
     assert tags == {"2-hop": HopTag(questions=3, agree=1, differ=1, unmeasured=1, measured={2: 1, 3: 1})}
@@ -106,10 +102,8 @@ def test_a_gold_set_for_another_graph_loses_under_not_in_graph(run_cli, tmp_path
         for story in ("김유정-동백꽃", "이효석-모밀꽃-필-무렵"):
             dataset = real("tiny-graph-rag", "eval", f"{story}-eval.jsonl")
             graph = real("tiny-graph-rag", folder, f"{story}-KG.json")
-            done = run_cli("eval", "--dataset", dataset, "-g", graph, "--quiet", "-o", "./r.json")
-            assert done.exit_code == 0
-            document = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-            lost += document["summary"]["waterfall"][0]["loss"]
+            run_cli("eval --quiet -o ./r.json --dataset", dataset, "-g", graph, code=0)
+            lost += read_json("r.json")["summary"]["waterfall"][0]["loss"]
         assert (lost > 0) is missing
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.conftest import kg, write_gold, write_kg
+from tests.conftest import kg, read_json, write_gold, write_set
 from tiny_graph_rag.report.plain import worst_by
 
 CHAIN = [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")]
@@ -14,15 +14,11 @@ CHAIN = [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")]
 
 def evaluated(run_cli, tmp_path, *questions, options=(), retriever="bfs-plain"):
     # A chain: Anna knows Bert, Bert owns Rex, Rex bites Carl, Carl fears Dora.
-    write_kg(
-        tmp_path / "data/kg/tale-KG.json",
-        ["Anna", "Bert", "Rex", "Carl", "Dora"],
-        [*CHAIN, ("Rex", "BITES", "Carl"), ("Carl", "FEARS", "Dora")],
-    )
-    write_gold(tmp_path / "data/eval/tale-eval.jsonl", *questions)
-    command = ("eval", "--dataset", "tale-eval.jsonl", "--quiet", "-o", "./r.json")
-    run_cli(*command, "--retriever", retriever, *options, code=0)
-    return json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    relations = [*CHAIN, ("Rex", "BITES", "Carl"), ("Carl", "FEARS", "Dora")]
+    write_set(tmp_path, "tale", ["Anna", "Bert", "Rex", "Carl", "Dora"], relations, *questions)
+    command = "eval --dataset tale-eval.jsonl --quiet -o ./r.json --retriever"
+    run_cli(command, retriever, *options, code=0)
+    return read_json("r.json")
 
 
 def rules(document) -> dict:
@@ -71,9 +67,9 @@ def test_what_a_hybrid_found_without_a_path_and_ranked_below_k_lies_beyond_the_h
     (tmp_path / "data/kg/tale-KG.json").write_text(json.dumps(graph), encoding="utf-8")
     question = {"query": "Which tanner does the dog of Anna's friend bite?", "reference_entities": ["Emil"]}
     write_gold(tmp_path / "data/eval/tale-eval.jsonl", question)
-    command = ("eval", "--dataset", "tale-eval.jsonl", "--hops", "1", "--top-k", "1", "-o", "./r.json")
-    done = run_cli(*command, "--retriever", "hybrid:bfs+bm25", "--linker", "names", code=0)
-    document = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    command = "eval --dataset tale-eval.jsonl --hops 1 --top-k 1 -o ./r.json"
+    done = run_cli(f"{command} --retriever hybrid:bfs+bm25 --linker names", code=0)
+    document = read_json("r.json")
     (reference,) = document["results"][0]["references"]
     assert (reference["verdict"], reference["hop"]) == ("ranked_below_k", 3)
     assert [step["to"] for step in reference["path"]] == ["Bert", "Rex", "Emil"]
@@ -106,10 +102,10 @@ def test_a_measure_that_no_loser_has_silences_no_advice(run_cli, tmp_path, first
 
 
 def test_the_worst_of_questions_without_references_say_what_was_wrong(run_cli, tmp_path) -> None:
-    write_kg(tmp_path / "data/kg/pair-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
-    write_gold(tmp_path / "data/eval/pair-eval.jsonl", {"query": "Who is Anna?", "reference_entities": []})
-    options = ("--measures", "no_answer_accuracy", "-o", "./r.json")
-    done = run_cli("eval", "--dataset", "pair-eval.jsonl", *options, code=0)
+    question = {"query": "Who is Anna?", "reference_entities": []}
+    write_set(tmp_path, "pair", ["Anna", "Bert"], CHAIN[:1], question)
+    command = "eval --dataset pair-eval.jsonl --measures no_answer_accuracy -o ./r.json"
+    done = run_cli(command, code=0)
     assert "should return nothing, but returned entities" in done.stdout
     assert "every reference is found" not in done.stdout
 

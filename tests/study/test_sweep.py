@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import jsonschema
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, real, write_gold, write_kg
+from tests.conftest import ROOT, read_json, real, write_set
 from tests.report.test_schema import SCHEMA
 from tiny_graph_rag.study.choosing import against_today, choose
 
@@ -17,8 +15,8 @@ GRAPH = ROOT / "data/kg/김유정-동백꽃-KG.json"
 
 
 def swept(run_cli, tmp_path, *options):
-    run_cli("sweep", *options, "--quiet", "-o", "./s.json", code=0)
-    return json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))
+    run_cli("sweep --quiet -o ./s.json", *options, code=0)
+    return read_json("s.json")
 
 
 def same(mean: dict) -> dict:
@@ -37,9 +35,8 @@ def test_each_setting_equals_the_eval_with_those_hops(run_cli, tmp_path, retriev
     ]
     for setting in document["settings"]:
         options = ("--hops", setting["hops"], "--top-k", setting["top_k"], "--retriever", retriever)
-        quickly = ("--set", "evaluation.latency_sample=0", "--quiet", "-o", "./e.json")
-        run_cli("eval", *files, *options, *quickly, code=0)
-        summary = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))["summary"]
+        run_cli("eval --set evaluation.latency_sample=0 --quiet -o ./e.json", *files, *options, code=0)
+        summary = read_json("e.json")["summary"]
         for measure, mean in summary["measures"].items():
             assert setting["measures"][measure] == same(mean), (setting["hops"], measure)
         for tag, part in summary["by_tag"].items():
@@ -49,17 +46,13 @@ def test_each_setting_equals_the_eval_with_those_hops(run_cli, tmp_path, retriev
 
 def test_reach_by_hand(run_cli, tmp_path) -> None:
     # Anna - Bert - Rex - Carl in a row.
-    write_kg(
-        tmp_path / "data/kg/tale-KG.json",
-        ["Anna", "Bert", "Rex", "Carl"],
-        [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex"), ("Rex", "BITES", "Carl")],
-    )
-    write_gold(
-        tmp_path / "data/eval/tale-eval.jsonl",
+    relations = [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex"), ("Rex", "BITES", "Carl")]
+    questions = (
         {"id": "near", "query": "Anna?", "reference_entities": ["Bert"], "tags": ["t"]},
         {"id": "far", "query": "Anna!", "reference_entities": ["Bert", "Carl"]},
         {"id": "none", "query": "Anna.", "reference_entities": []},
     )
+    write_set(tmp_path, "tale", ["Anna", "Bert", "Rex", "Carl"], relations, *questions)
     document = swept(run_cli, tmp_path, "--dataset", "tale-eval.jsonl", "--hops", "0-3", "--retriever", "bfs")
     settings = document["settings"]
     # Within 1 hop: all of `near`, half of `far`; the question without references has no share.
@@ -149,7 +142,7 @@ def test_many_signs_are_drawn_as_normal_variables() -> None:
     ],
 )
 def test_what_cannot_be_swept_is_said(run_cli, options) -> None:
-    done = run_cli("sweep", "--dataset", HARDSET, "-g", GRAPH, *options.split(), code=2)
+    done = run_cli(f"sweep {options} --dataset", HARDSET, "-g", GRAPH, code=2)
     assert done.stderr.startswith("error: ")
 
 
