@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.conftest import kg
-from tests.retrieval.described import described_graph, questions_about
+from tests.conftest import ROOT, kg
+from tiny_graph_rag import load_graph, load_questions
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
@@ -32,20 +31,26 @@ def same(one: Run, other: Run) -> bool:
 
 
 @pytest.mark.slow
-def test_compilation_and_a_question_alone_give_the_same_bytes(tmp_path: Path) -> None:
-    chance = random.Random(12)
-    graph = described_graph(tmp_path, chance)
-    config = Config().override(hops=3)
-    questions = linked(graph, questions_about(graph, chance)[:80], config)
-    run = make_retriever(graph, config.override(compiled=False)).retrieve(questions)
-    assert same(run, make_retriever(graph, config).retrieve(questions))
+@pytest.mark.parametrize(
+    ("place", "questions"),
+    [
+        ("data/kg/conan-doyle-speckled-band-KG.json", "data/eval/conan-doyle-speckled-band-hardset.jsonl"),
+        ("benchmarks/korean-novels-KG.json", "benchmarks/korean-novels-eval.jsonl"),
+    ],
+)
+def test_compilation_and_a_question_alone_give_the_same_bytes(place: str, questions: str) -> None:
+    graph, config = load_graph(ROOT / place), Config().override(hops=3)
+    asked = linked(graph, list(load_questions(ROOT / questions))[:80], config)
+    assert sum(bool(question.by_text) for question in asked) > 10
+    run = make_retriever(graph, config.override(compiled=False)).retrieve(asked)
+    assert same(run, make_retriever(graph, config).retrieve(asked))
     alone = make_retriever(graph, config)
-    assert same(run, Run.concatenated([alone.retrieve([question]) for question in questions]))
-    within = make_retriever(graph, config).retrieve_within(questions, [1, 3])
+    assert same(run, Run.concatenated([alone.retrieve([question]) for question in asked]))
+    within = make_retriever(graph, config).retrieve_within(asked, [1, 3])
     assert within is not None
     one, three = within
     assert same(three, run)
-    assert same(one, make_retriever(graph, config.override(hops=1)).retrieve(questions))
+    assert same(one, make_retriever(graph, config.override(hops=1)).retrieve(asked))
 
 
 def story(folder: Path) -> KnowledgeGraph:

@@ -4,41 +4,45 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from pathlib import Path
 
 import bm25s
 import numpy as np
 import pytest
 
-from tests.conftest import kg
-from tests.retrieval.described import described_graph, questions_about
+from tests.conftest import ROOT, kg
 from tests.retrieval.test_bfs import graph_of
+from tiny_graph_rag import load_graph, load_questions
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.text_index import K1, MILLI, B, TextIndex, content_stems
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.retrieval.pagerank import SynonymEdges
 
 
-def test_scores_are_those_of_bm25s(tmp_path: Path) -> None:
+def stems(name: str) -> list[str]:
+    return content_stems(" ".join(words_of_name(name)))
+
+
+@pytest.mark.parametrize("story", ["conan-doyle-speckled-band", "김유정-동백꽃"])
+def test_scores_are_those_of_bm25s(story: str) -> None:
     """One text an entity; bm25s leaves out the constant K1 + 1 and takes natural logarithms."""
-    graph = described_graph(tmp_path, random.Random(3))
+    graph = load_graph(ROOT / f"data/kg/{story}-KG.json")
+    known, relations = graph.entities, graph.relations
+    columns = zip(known.names, known.types, known.aliases, known.descriptions, strict=True)
     texts = [
-        content_stems(f"{name}. {description}")
-        for name, description in zip(graph.entities.names, graph.entities.descriptions, strict=True)
+        content_stems(name) + stems(type_) + content_stems(". ".join((*aliases, description)))
+        for name, type_, aliases, description in columns
     ]
-    for row, type_ in enumerate(graph.relations.types):
-        source, target = int(graph.relations.sources[row]), int(graph.relations.targets[row])
-        told = content_stems(" ".join(words_of_name(type_))) + content_stems(
-            graph.relations.descriptions[row]
-        )
-        texts[source] += told + content_stems(graph.entities.names[target])
-        texts[target] += told + content_stems(graph.entities.names[source])
+    for row, type_ in enumerate(relations.types):
+        source, target = int(relations.sources[row]), int(relations.targets[row])
+        told = stems(type_) + content_stems(relations.descriptions[row])
+        texts[source] += told + content_stems(known.names[target])
+        texts[target] += told + content_stems(known.names[source])
     number = {stem: row for row, stem in enumerate(sorted({stem for text in texts for stem in text}))}
     theirs = bm25s.BM25(method="lucene", k1=K1, b=B)
     theirs.index(([[number[stem] for stem in text] for text in texts], number), show_progress=False)
     index = TextIndex(graph)
-    for question in questions_about(graph, random.Random(4))[:40]:
+    for question in load_questions(ROOT / f"data/eval/{story}-hardset.jsonl").examples[:40]:
         asked = sorted({stem for stem in content_stems(question.query) if stem in number})
         ours = np.zeros(len(graph))
         for stem in asked:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from tests.conftest import write_kg
+from tests.conftest import read_json, write_kg
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.gold.drafts import read_drafts
@@ -92,10 +92,10 @@ def test_a_question_that_a_person_found_no_answer_for_is_gold_too(
     pytest.importorskip("starlette")
     write_kg(own_folder / "mill-KG.json", NAMES, RELATIONS)
     (own_folder / "qa.json").write_text('[{"id": "a", "question": "Who swims?", "answer": "Nobody"}]')
-    run_cli("dataset", "from", "qa.json", "-g", "mill-KG.json", "-o", "./d.jsonl")
+    run_cli("dataset from qa.json -g mill-KG.json -o ./d.jsonl")
     event = {"n": 1, "at": "x", "by": "me", "question": "a", "what": "done", "done": True, "no_answer": True}
     (own_folder / "d.journal.jsonl").write_text(json.dumps(event) + "\n")
-    run_cli("curate", "--dataset", "./d.jsonl", "-g", "mill-KG.json", "--export", "-o", "./gold.jsonl")
+    run_cli("curate --dataset ./d.jsonl -g mill-KG.json --export -o ./gold.jsonl")
     (example,) = read_eval_set(own_folder / "gold.jsonl")
     assert (example.reference_entities, example.tags) == ((), ("no-answer",))
 
@@ -110,15 +110,15 @@ def test_from_answers_to_an_evaluation(own_folder: Path, run_cli: Callable[..., 
     ]
     (own_folder / "qa.json").write_text(json.dumps(rows))
     graph = ("-g", "mill-KG.json")
-    made = run_cli("dataset", "from", "qa.json", *graph, "-o", "./d.jsonl", "--accept", "both", code=0)
+    made = run_cli("dataset from qa.json -o ./d.jsonl --accept both", *graph, code=0)
     assert "1 reference of 1 question" in made.stdout
     drafts = read_drafts(own_folder / "d.jsonl")
     assert [draft.example.reference_entities for draft in drafts] == [("Ben Cooper",), ()]
     assert drafts[1].candidates[0].name == "Anna Weaver"
-    judged = run_cli("curate", "--dataset", "./d.jsonl", *graph, "--export", "-o", "./gold.jsonl")
+    judged = run_cli("curate --dataset ./d.jsonl --export -o ./gold.jsonl", *graph)
     assert "questions judged: 1, left: 1" in judged.stdout, judged.output
     (example,) = read_eval_set(own_folder / "gold.jsonl")
     assert (example.id, example.reference_entities) == ("a", ("Ben Cooper",))
     assert example.ground_truth == ("Ben Cooper",)
-    run_cli("eval", "--dataset", "./gold.jsonl", *graph, "--skip-generation", "-o", "./o.json", code=0)
-    assert json.loads(Path("o.json").read_text())["results"][0]["metrics"]["recall@5"] == 1.0
+    run_cli("eval --dataset ./gold.jsonl --skip-generation -o ./o.json", *graph, code=0)
+    assert read_json("o.json")["results"][0]["metrics"]["recall@5"] == 1.0
