@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
 
@@ -142,17 +143,11 @@ class Table(KeyTable):
         super().__init__(columns)
         self.reach: Sequence[int] = columns["reach"].data
         self.mask = len(self.reach) - 1
-        self._longest: dict[str, int] = {}
+        self.longest = lru_cache(MOST_BEGINNINGS_KNOWN)(self._longest_of)
 
-    def longest(self, beginning: str) -> int:
+    def _longest_of(self, beginning: str) -> int:
         """The most characters that a spelling has which begins like this, at least; it may have fewer."""
-        longest = self._longest.get(beginning)
-        if longest is None:
-            if len(self._longest) >= MOST_BEGINNINGS_KNOWN:
-                self._longest.clear()
-            longest = max(self.reach[key_of(beginning) & self.mask], BEGINNING - 1)
-            self._longest[beginning] = longest
-        return longest
+        return max(self.reach[key_of(beginning) & self.mask], BEGINNING - 1)
 
 
 def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:

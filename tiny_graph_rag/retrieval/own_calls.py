@@ -119,7 +119,10 @@ class InProcess:
     def close(self) -> None:
         """End the processes that wait for a question."""
         while self._idle:
-            self._idle.pop()[0].kill()
+            process, pipe = self._idle.pop()
+            pipe.close()
+            process.join(END_SECONDS)
+            process.kill()
 
     def _started(self) -> tuple[Any, Connection]:
         context = multiprocessing.get_context("spawn")
@@ -137,7 +140,7 @@ class InProcess:
 
 
 def _serve(spec: str, pipe: Connection, language: str) -> None:
-    """The process's side, until it is killed."""
+    """The process's side, until the program closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     speak(language)
     os.dup2(2, 1)  # what a retriever prints spoils no result
