@@ -32,8 +32,6 @@ RELATIONS = [
         ("(Anna)-[:KNOWS]->()-[:OWNS]->(?)", {"Mill (old)"}),
         ('("Mill (old)")<-[:OWNS]-()<-[:knows]-(?)', {"Anna"}),
         ("(Anna)-[:KNOWS]->(?) AND (Dora)-[:KNOWS]->(?)", {"Cleo"}),
-        ("(Anna)-[:KNOWS]->(?) and not (Dora)-[:KNOWS]->(?)", {"Ben"}),
-        ("(Ben)-[:OWNS]->(?) OR (Dora)-[:KNOWS]->(?)", {"Mill (old)", "Cleo"}),
         ("(Dora)-[:RELATED_TO]-(?)", {"Anna"}),
         ("(Dora)-[:RELATED_TO]->(?)", {"Anna"}),
         ("(Anna)-[:KNOWS]-(?)", {"Ben", "Cleo"}),
@@ -54,7 +52,7 @@ def test_a_pattern_by_hand(tmp_path: Path, pattern: str, answers: set[str]) -> N
         ("(Nobody)-[:KNOWS]->(?)", "no entity has the name 'Nobody'"),
         ("(Anna)-[:KNOWS]->(Ben)", "can't read"),
         ("Anna knows whom?", "can't read"),
-        ("(Anna)-[:KNOWS]->(?) AND (Ben)-[:OWNS]->(?) OR (Dora)-[:KNOWS]->(?)", "one of the three"),
+        ("(Anna)-[:KNOWS]->(?) OR (Dora)-[:KNOWS]->(?)", "can't read"),
         ({"paths": []}, "can't read"),
     ],
 )

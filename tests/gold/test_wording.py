@@ -55,7 +55,7 @@ def test_particles_fit_the_last_sound(text: str, particle: str, read: str) -> No
 @pytest.mark.parametrize(
     ("name", "words", "swapped"),
     [
-        ("located in", "is located in", False),
+        ("located in", "is in", False),
         ("written by", "wrote", True),
         ("author of", "wrote", False),
         ("release year", "was released in", False),
@@ -63,14 +63,14 @@ def test_particles_fit_the_last_sound(text: str, particle: str, read: str) -> No
         ("lives in", "lives in", False),
         # Not in the table, read from their words.
         ("tames", "tames", False),
+        ("acquaintances", "is an acquaintance of", False),
+        ("alliances", None, False),
         ("inspected", "inspected", False),
-        ("travelled to", "travelled to", False),
         ("nephew of", "is a nephew of", False),
         ("has capital", "is the capital of", True),
         ("has symptom", "is a symptom of", True),
         ("uncle-in-law of", None, False),
         ("freed by", "freed", True),
-        ("appointed in", "was appointed in", False),
         ("surrounded by", "surrounded", True),
         ("is loyal to", "is loyal to", False),
         # What can't be said is not asked.
@@ -78,6 +78,7 @@ def test_particles_fit_the_last_sound(text: str, particle: str, read: str) -> No
         ("starring at the", None, False),
         ("members", None, False),
         ("built in", None, False),
+        ("appointed in", None, False),  # was appointed in, or appointed somebody there
         ("a", None, False),
         ("won the", None, False),
         ("administrative center is", None, False),
@@ -108,11 +109,12 @@ def test_a_clause_is_asked_in_its_tense_and_number(words: str, subject: str, man
     ("name", "phrases"),
     [
         ("LOCATED_IN", ("~이 있는 {곳}", "~에 있는 {것}")),
-        ("스승", ("~의 스승", "스승이 ~인 {것}")),
-        ("소유하다", ("~이 가진 {것}", "~을 가진 {것}")),
+        ("스승", ("~의 스승", "")),
+        ("소유하다", ("~이 소유한 {사물}", "~을 소유한 {것}")),
         ("소개하다", ("~이 소개하는 {것}", "~을 소개하는 {것}")),
         ("다스림", ("~이 다스리는 {것}", "~을 다스리는 {것}")),
         ("흐느낌", None),  # a verb as a noun
+        ("영향받은", None),  # a verb: nobody knows with which particle
         ("이름", ("~의 이름", "이름이 ~인 {것}")),
         ("거주", ("~이 사는 {곳}", "~에 사는 {것}")),
         ("살해", ("~이 살해한 {것}", "~을 살해한 {것}")),
@@ -171,25 +173,26 @@ def asked(wording: Wording, asks: str) -> str | None:
             TALE,
             "(Tide)-[:PUBLISHED_IN]->()-[:FOUNDED_BY]->(?)",
             "Who founded the magazine that Tide was published in?",
-            "Tide가 실린 잡지를 세운 사람은 누구인가?",
+            "‘Tide’가 실린 잡지를 설립한 사람은 누구인가?",
         ),
         (
             TALE,
-            "(Dover)<-[:LIVES_IN]-()-[:WROTE]->(?)",
-            "Which book did the person who lives in Dover write?",
-            "Dover에 사는 사람이 지은 책은 무엇인가?",
+            "(Coast)<-[:PUBLISHED_IN]-()<-[:WROTE]-(?)",
+            None,  # as if one book were published there
+            "‘Coast’에 실린 책을 쓴 사람은 누구인가?",
         ),
-        (  # in English no clause stands inside another: the book that the person who lives in Dover wrote
+        (TALE, "(Dover)<-[:LIVES_IN]-()-[:WROTE]->(?)", None, None),  # as if one person lived there
+        (  # in English no clause stands inside another: the book that was published in the magazine that …
             TALE,
-            "(Dover)<-[:LIVES_IN]-()-[:WROTE]->()-[:has_genre]->(?)",
+            "(Eve)<-[:FOUNDED_BY]-()<-[:PUBLISHED_IN]-()-[:has_genre]->(?)",
             None,
-            "Dover에 사는 사람이 지은 책의 갈래는 무엇인가?",
+            "Eve가 설립한 잡지에 실린 책의 장르는 무엇인가?",
         ),
         (
             TALE,
             "(Bea)-[:WROTE]->(?) AND (Cy)-[:WROTE]->(?)",
             "Which book did both Bea and Cy write?",
-            "Bea와 Cy가 모두 지은 책은 무엇인가?",
+            "Bea와 Cy가 모두 쓴 책은 무엇인가?",
         ),
         (TALE, "(Ann)-[:SISTER_OF]->(?)", "Who are the siblings of Ann?", "Ann의 형제자매는 누구인가?"),
         (TALE, "(Ann)-[:SISTER_OF]->()-[:LIVES_IN]->(?)", "Where do the siblings of Ann live?", ""),
@@ -200,20 +203,15 @@ def asked(wording: Wording, asks: str) -> str | None:
             "Dr. Roy OWNS Baboon; Dr. Roy OWNS Cheetah",
             "(Dr. Roy)-[:OWNS]->(?)",
             "Which animals does Dr. Roy own?",
-            "Dr. Roy가 가진 동물은 무엇인가?",
+            "Dr. Roy가 소유한 동물은 무엇인가?",
         ),
-        ("Ann OWNS Rope", "(Ann)-[:OWNS]->(?)", "What does Ann own?", "Ann이 가진 것은 무엇인가?"),
+        ("Ann OWNS Rope", "(Ann)-[:OWNS]->(?)", "What does Ann own?", "Ann이 소유한 것은 무엇인가?"),
         ("Ann OWNS Rope; Ann OWNS Cy", "(Ann)-[:OWNS]->(?)", None, ""),
         ("Ann HEARD_ON Fire; Ann HEARD Fire", "(Ann)-[:HEARD]->(?)", "What did Ann hear?", ""),
-        # A common noun takes an article, a name doesn't.
-        (
-            "Ann OWNS Baboon",
-            "(Baboon)<-[:OWNS]-(?)",
-            "Who owns the baboon?",
-            "Baboon을 가진 사람은 누구인가?",
-        ),
-        ("Ann OWNS Old rope", "(Old rope)<-[:OWNS]-(?)", "Who owns the old rope?", ""),
-        ("Cigars LOCATED_IN Kent", "(Cigars)-[:LOCATED_IN]->(?)", "Where are the cigars located?", ""),
+        # Only a name can be asked about, not a common noun.
+        ("Ann OWNS Baboon", "(Baboon)<-[:OWNS]-(?)", None, "Baboon을 소유한 사람은 누구인가?"),
+        ("Ann OWNS Old rope", "(Old rope)<-[:OWNS]-(?)", None, ""),
+        ("Union LOCATED_IN Kent", "(Union)-[:LOCATED_IN]->(?)", "Where is the Union?", ""),
         ("Ann VISITED Dover", "(Dover)<-[:VISITED]-(?)", "Who visited Dover?", ""),
         (
             "Ann TOOK_PART_IN Third Feast",
@@ -229,7 +227,7 @@ def asked(wording: Wording, asks: str) -> str | None:
             "Paper release_year 1922",
             "(Paper)-[:release_year]->(?)",
             "When was Paper released?",
-            "Paper가 나온 해는 언제인가?",
+            "‘Paper’가 나온 해는 언제인가?",
         ),
         ("Tide release_year 1922; Ann WROTE Tide", "(1922)<-[:release_year]-()<-[:WROTE]-(?)", None, None),
         # One of several is asked for in the plural, in the question and within it.
@@ -254,7 +252,7 @@ def asked(wording: Wording, asks: str) -> str | None:
             None,
             "",
         ),
-        ("Ann RECEIVED Tours", "(Ann)-[:RECEIVED]->(?)", "What did Ann win?", ""),
+        ("Ann RECEIVED Tours", "(Ann)-[:RECEIVED]->(?)", None, ""),
         # A thing without a noun does not stand in the middle.
         ("Ann OWNS Rope; Rope LOCATED_IN Dover", "(Ann)-[:OWNS]->()-[:LOCATED_IN]->(?)", None, ""),
         # A medium is no group; what happens is no place.
@@ -262,7 +260,7 @@ def asked(wording: Wording, asks: str) -> str | None:
             "Tide PUBLISHED_IN Union",
             "(Tide)-[:PUBLISHED_IN]->(?)",
             "Which group was Tide published in?",
-            "Tide가 실린 매체는 어디인가?",
+            "‘Tide’가 실린 매체는 어디인가?",
         ),
     ],
 )
@@ -285,14 +283,14 @@ FACTS = """
 @pytest.mark.parametrize(
     ("asks", "english"),
     [
-        ("(Rome)<-[:born_in]-(?)", "Who was born in Rome?"),
+        ("(Rome)<-[:born_in]-(?)", None),  # a place, and a film too
         ("(Leo Fox)-[:works_for]->(?)", "Which organization does Leo Fox work for?"),
         ("(Bank of Rome)<-[:works_for]-(?)", "Who works for the Bank of Rome?"),
         ("(Grammy)<-[:won_prize]-(?)", "Who won Grammy?"),
         ("(Rome)<-[:born_in]-()-[:works_for]->(?)", None),  # as if Rome had one native
         ("(red Apple)-[:made_by]->(?)", None),  # no name
         ("(Love, Honor?)-[:has_genre]->()-[:directed_by]->(?)", None),  # War is a genre, and a film too
-        ("(Love, Honor?)-[:has_genre]->(?)", "What is the genre of Love, Honor?"),
+        ("(Bo Kay)-[:WROTE]->(?)", "What did Bo Kay write?"),
     ],
 )
 def test_without_entity_types_relations_say_what_an_entity_is(asks: str, english: str | None) -> None:
@@ -307,14 +305,14 @@ def test_a_pronoun_takes_its_form() -> None:
         formula = formula_of(asks, wording.index, names)
         drawn = DrawnQuestion("single", formula, wording.index.find(formula)[0])
         found = variant("coreference", drawn, wording, names, random.Random(0))
-        return found and (*found.context, found.query, found.mentions)
+        return found and (*found.context, found.query)
 
     assert [
         after_a_turn(english, "(Ann)-[:SISTER_OF]->(?)"),
         after_a_turn(english, "(Tide)<-[:WROTE]-(?)"),
     ] == [
-        ("Tell me about Ann.", "Who are their siblings?", ("their",)),
-        ("Tell me about Tide.", "Who wrote it?", ("it",)),
+        ("Tell me about Ann.", "Who are their siblings?"),
+        ("Tell me about Tide.", "Who wrote it?"),
     ]
     assert after_a_turn(korean, "(Third Feast)-[:TOOK_PLACE_IN]->(?)") is None
 

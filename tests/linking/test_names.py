@@ -23,9 +23,8 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.language.folding import without_accents
-from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.function_words import stands_in, table
 from tiny_graph_rag.linking import Seed, make_linker
-from tiny_graph_rag.linking.mentions import stands_in
 from tiny_graph_rag.linking.names import NameLinker
 
 WORDS = sorted(table("The the What films up Tom Hanks ann B C++ I it's is who 7 1971 점순 나 우리 집"))

@@ -14,7 +14,7 @@ from tiny_graph_rag.fixing.renames import proposed_lines, strict_renames
 from tiny_graph_rag.formats.gold import read_gold, read_sound
 from tiny_graph_rag.formats.gold.exchange import row_of, written
 from tiny_graph_rag.gold.examples import PATTERN, EvalSet
-from tiny_graph_rag.gold.patterns import GRAMMAR, refreshed, with_patterns
+from tiny_graph_rag.gold.patterns import GRAMMAR, with_patterns
 from tiny_graph_rag.gold.pin import pin_path, read_drift, write_pin
 from tiny_graph_rag.gold.validate import Validation, validate, validate_alone
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -151,18 +151,20 @@ def _refresh(
             key=repr(PATTERN),
             grammar=GRAMMAR,
         )
-    found, changes, problems = refreshed(graph, examples)
-    if problems:
-        raise DatasetError(*problems)
-    for change in changes:
-        parts = [f"+ {name}" for name in change.added] + [f"− {name}" for name in change.removed]
-        session.say(f"{change.id}: {', '.join(parts)}")
+    found, changes = with_patterns(graph, examples, refresh=True), 0
+    for before, after in zip(examples, found, strict=True):
+        names, others = before.reference_entities, after.reference_entities
+        parts = [f"+ {name}" for name in others if name not in names]
+        parts += [f"− {name}" for name in names if name not in others]
+        changes += bool(parts)
+        if parts:
+            session.say(f"{after.id}: {', '.join(parts)}")
     patterns = sum(PATTERN in example.unknown for example in examples)
     session.say(
         "{patterns} computed on {graph}: {n} changed",
         patterns=amount(patterns, "pattern"),
         graph=graph.name,
-        n=amount(len(changes), "reference list"),
+        n=amount(changes, "reference list"),
     )
     if not changes:
         return examples

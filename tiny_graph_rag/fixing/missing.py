@@ -20,7 +20,8 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.tables import Entities, Relations
-from tiny_graph_rag.linking.mentions import MentionFinder, stands_in
+from tiny_graph_rag.language.function_words import stands_in
+from tiny_graph_rag.linking.mentions import MentionFinder
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t
 

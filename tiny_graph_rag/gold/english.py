@@ -17,7 +17,7 @@ from tiny_graph_rag.gold.formulas import RelationStep
 from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
 from tiny_graph_rag.language.inflection import infinitive, is_past, is_present, plural, takes_article
-from tiny_graph_rag.language.kinds import Kind, is_date, kind_of_type, singular
+from tiny_graph_rag.language.kinds import Kind, kind_of_type
 from tiny_graph_rag.language.words import is_dictionary_word, lemma, words_of_name
 
 _PREPOSITIONS = table("""
@@ -27,20 +27,16 @@ _PREPOSITIONS = table("""
 _BE = table("is was are were")
 _PLURAL_VERBS = {"is": "are", "was": "were", "has": "have"}
 _WHERE = (" in", " at", " on")
-# Verbs in -ed that take no object, so that before a preposition they are a past, not a participle.
-_INTRANSITIVE = table("""
-    died lived appeared graduated moved played served worked competed participated starred studied travelled
-    traveled returned retired resigned belonged occurred happened suffered performed collaborated emigrated
-    escaped resided disappeared danced acted talked traded stayed waited walked arrived
-    """)
+# What is true of many in the world, of whom a graph of facts has one: the person who lives in Rome.
+_OF_MANY = (*_WHERE, " for", " near", " member of")
 _KIN = table("""
     parent child father mother son daughter sibling brother sister husband wife married
     grandfather grandmother grandchild stepfather stepmother stepchild aunt uncle cousin
     """)
-_NOUN_ENDINGS = ("er", "or", "ment", "tion", "ist", "ty", "age", "year", "date")
+_NOUN_ENDINGS = tuple(table("er or ment tion ist ty age year date ance ence ship ing"))
 _DETERMINERS = table("the a an his her its their our my your this that some")
-_OF_PEOPLES = ("ish", "ian", "ean", "ese")  # Turkish slippers keep their capital
-_PRONOUNS = {"they": ("them", "their"), "it": ("it", "its")}  # as an object, before a noun
+_PRONOUNS = {"they": ("", "their"), "it": ("it", "its")}  # as an object (not of one person), before a noun
+_NOUNS = {Kind.PERSON: "person", Kind.PLACE: "place", Kind.GROUP: "organization"}  # where they share no other
 _ROLE = re.compile(r"is (an?|the) (.+) of")
 
 
@@ -81,6 +77,9 @@ class Clause:
 class English(Wording):
     language: ClassVar[str] = "en"
     introduction: ClassVar[str] = "Tell me about {}."
+    pronouns: ClassVar[Mapping[Kind, str]] = {
+        Kind.PERSON: "they", Kind.THING: "it", Kind.GROUP: "it", Kind.WORK: "it", Kind.OTHER: "it"
+    }  # fmt: skip
     follows_no_other: ClassVar[frozenset[str]] = _KIN | {"killed", "victim"}
 
     def said(self, step: RelationStep) -> str:
@@ -110,121 +109,71 @@ class English(Wording):
             clauses.append(next(filter(None, read), Clause("")))
         return clauses
 
-    def pronoun(self, seed: int, kind: Kind) -> str:
-        if kind == Kind.PERSON or self.named([seed], {}).many:
-            return "they"
-        return "that place" if kind == Kind.PLACE else "it"
-
-    def forms(self, pronoun: str) -> tuple[str, ...]:
-        return pronoun, *_PRONOUNS.get(pronoun, ())
+    def is_name(self, entity: int) -> bool:
+        """Only what is written as a name is one: no bell-rope, no rainbow Apple, no Baboon."""
+        name, kind = str(self.index.graph.entities.names[entity]), Kind(int(self.kind_of[entity]))
+        words = [word for word in re.split("[ -]+", name) if word.casefold() not in FUNCTION_WORDS]
+        is_code = kind == Kind.UNKNOWN and re.fullmatch(r"\S*[._(]\S*", name) is not None
+        is_common = kind == Kind.THING and len(words) == 1 and is_dictionary_word(name.casefold())
+        is_written_so = bool(words) and not any(word[:1].islower() for word in words)
+        return is_code or (is_written_so and not is_common)
 
     def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase:
         names = [self._with_article(seed, self.name(seed, called)) for seed in seeds]
         if len(names) > 1:
             return NounPhrase(f"both {' and '.join(names)}", True)
-        is_several = names[0].endswith("s") and self._is_common(seeds[0], self.name(seeds[0], called))
-        return NounPhrase(names[0], is_several or names[0] == "they")
+        return NounPhrase(names[0], names[0] == "they")
+
+    def _with_article(self, seed: int, name: str) -> str:
+        is_title = self.kind_of[seed] == Kind.WORK or name.split()[0].casefold() in _DETERMINERS
+        return f"the {name}" if takes_article(name) and not is_title else name
 
     def ask(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
-        (clause, asks_subject), noun = self._seen(step), self._noun(step, ends)
-        is_who = noun == "person" or (self.nouns(step)[1] == "who" and not noun and ends.kind != Kind.THING)
+        clause, asks_subject = self._seen(step)
+        role, is_where = clause.role(many=ends.many), clause.words.endswith(_WHERE)
+        noun = ends.noun or ("" if ends.kind == Kind.PERSON else _NOUNS.get(ends.kind, ""))
+        is_who = ends.kind == Kind.PERSON or (self.nouns(step)[1] == "who" and not ends.noun)
         asks = "Who" if is_who else f"Which {plural(noun) if ends.many else noun}" if noun else "What"
-        role = clause.role(many=ends.many)
-        if _jars(clause, of, noun) or (asks_subject and ends.is_date):
+        is_vague = asks == "What" and (of.clauses or (asks_subject and is_where))  # What is in Paris?
+        if _jars(clause, of) or (is_vague and not role):
             return None
         if asks_subject and role:
             are = "are" if role == plural(role) else "is"
             return f"{'Who' if is_who else 'What'} {are} {_of(role, of)}?"
         if asks_subject:
-            if asks == "What" and (of.clauses or " of " in of.text):
-                return None  # What is located in the capital of …?
-            many = ends.many and asks.startswith("Which")  # `who` is singular, whatever it asks for
-            return f"{asks} {clause.says(many=many)} {_object(of)}?"
-        is_of_some = of.many and not of.text.startswith(("both ", "they"))
-        if of.clauses > 1 or role or (ends.is_date and is_of_some):
-            return None  # When did the members of … die?
-        if ends.is_date and clause.words.startswith("is "):
+            many, whom = ends.many and asks.startswith("Which"), _object(of)  # `who` is singular
+            return f"{asks} {clause.says(many=many)} {whom}?" if whom and ends.kind != Kind.DATE else None
+        is_cut_off = of.text.split()[-1] in _PREPOSITIONS  # Where does the man whom Bea works for live?
+        if role or is_cut_off or (of.clauses and is_who):
+            return None
+        if ends.kind == Kind.DATE and clause.words.startswith("is "):
             clause = Clause(f"was {clause.words[3:]}")
         asked = clause.asked(of.text, many=of.many)
-        if (ends.is_date or ends.kind == Kind.PLACE) and asked.endswith(_WHERE):
-            return f"{'When' if ends.is_date else 'Where'} {asked[:-3]}?"
-        return None if asks == "What" and asked.endswith(_WHERE) else f"{asks} {asked}?"
+        if ends.kind in (Kind.DATE, Kind.PLACE) and is_where:
+            return f"{'When' if ends.kind == Kind.DATE else 'Where'} {asked[:-3]}?"
+        is_odd = is_where and (of.clauses or (asks == "What" and ends.kind != Kind.WORK))
+        return None if is_odd else f"{asks} {asked}?"
 
     def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
-        """A noun phrase of at most two clauses."""
-        (clause, asks_subject), noun, many = self._seen(step), self._noun(step, ends), ends.many
-        role = clause.role(many=many)
-        if role and asks_subject:
-            phrase = NounPhrase(_of(role, of), role == plural(role), of.clauses, is_role=True)
-            return None if _jars(clause, of, "") else phrase
-        if role or noun in ("", "event") or _jars(clause, of, noun):
+        """A noun phrase of at most one clause."""
+        (clause, asks_subject), many = self._seen(step), ends.many
+        role, noun = clause.role(many=many), "person" if ends.kind == Kind.PERSON else ends.noun
+        if _jars(clause, of):
             return None
-        name, is_person = plural(noun) if many else noun, ends.kind == Kind.PERSON
+        if role and asks_subject:
+            return NounPhrase(_of(role, of), role == plural(role), of.clauses, is_role=True)
+        is_one_of_many = clause.words.endswith(_OF_MANY) and kind_of_type(clause.nouns[1]) != Kind.WORK
+        is_odd = asks_subject and (is_one_of_many or not _object(of))
+        if role or not noun or of.clauses or is_odd:
+            return None
+        name, said = plural(noun) if many else noun, f"{of.text} {clause.says(many=of.many)}"
         if asks_subject:
-            if of.clauses > 1 or (not self.is_typed and _is_anywhere(clause)):
-                return None
-            text = f"the {name} {'who' if is_person else 'that'} {clause.says(many=many)}"
-            return NounPhrase(f"{text} {_object(of)}", many, of.clauses + 1)
-        said = f"{of.text} {clause.says(many=of.many)}"
-        if ends.kind == Kind.PLACE and said.endswith(_WHERE):
-            text = "" if many else f"the {name} where {said[:-3]}"  # one is not in several places
+            text = f"{'who' if noun == 'person' else 'that'} {clause.says(many=many)} {_object(of)}"
+        elif ends.kind == Kind.PLACE and said.endswith(_WHERE):
+            text = f"where {said[:-3]}"
         else:
-            is_that = not is_person and not of.text.startswith("that ")
-            text = f"the {name} {'that' if is_that else 'whom' if is_person else 'which'} {said}"
-        return None if of.clauses or not text else NounPhrase(text, many, 2)
-
-    def _noun(self, step: RelationStep, ends: Ends) -> str:
-        """What one of the ends is called, "" for any thing."""
-        (clause, _), listed = self._seen(step), self.nouns(step)[1]
-        word = ends.word or ("" if self.is_typed and ends.kind != Kind.PLACE else listed)
-        if ends.kind == Kind.PERSON:
-            return "person"
-        is_no_noun = not word.isascii() or word in ("date", "thing", "who")
-        is_general = word in ("event", "place") and word != listed
-        if is_no_noun or (word == "place" and ends.kind != Kind.PLACE):
-            return ""
-        return "" if is_general and clause.words.split()[-1] not in _PREPOSITIONS else singular(word)
-
-    def is_name(self, entity: int) -> bool:
-        """Without types, only what is written as a name is one: no rainbow Apple, no Mac software."""
-        name = str(self.index.graph.entities.names[entity])
-        words = [word for word in name.split() if word.casefold() not in FUNCTION_WORDS]
-        is_code = " " not in name and not name.isalpha()
-        is_written_so = bool(words) and not any(word[0].islower() for word in words)
-        return self.is_typed or is_code or is_date(name) or is_written_so
-
-    def _with_article(self, seed: int, name: str) -> str:
-        if name in _PRONOUNS or name.split()[0].casefold() in _DETERMINERS:
-            return name
-        known = Wording.name(self, seed, {})
-        is_misspelt = len(name.split()) == len(known.split()) and takes_article(known)
-        is_title = int(self.kind_of[seed]) != Kind.WORK and (is_misspelt or takes_article(name))
-        return f"the {name}" if is_title or self._is_common(seed, name) else name
-
-    def name(self, entity: int, called: Mapping[int, str]) -> str:
-        """A common noun begins with a small letter: the bell-rope, the Turkish slippers."""
-        name = super().name(entity, called)
-        first = name.split()[0]
-        is_proper = first in self._proper_words or first[1:2].isupper() or first.endswith(_OF_PEOPLES)
-        is_kept = is_proper or not self._is_common(entity, name)
-        return name if is_kept else name[0].lower() + name[1:]
-
-    @cached_property
-    def _proper_words(self) -> frozenset[str]:
-        """Words with a capital that stand inside a name."""
-        names = self.index.graph.entities.names
-        return frozenset(word for name in names for word in name.split()[1:] if word[:1].isupper())
-
-    def _is_common(self, entity: int, name: str) -> bool:
-        """Whether a name is a common noun, which takes an article: Village blacksmith, Baboon."""
-        first, *rest = name.split()
-        kind = Kind(int(self.kind_of[entity]))
-        if not self.is_typed or first.casefold() in _DETERMINERS or "'" in first or "’" in first:
-            return False
-        if rest:
-            is_noun = rest[0].isalpha() and rest[0].islower() and rest[0] not in FUNCTION_WORDS
-            return kind not in (Kind.UNKNOWN, Kind.WORK) and is_noun
-        return kind == Kind.THING and first[:1].isalpha() and (first[1:].islower() or "-" in first)
+            text = f"{'whom' if noun == 'person' else 'that'} {said}"
+        return NounPhrase(f"the {name} {text}", many, of.clauses + 1)
 
 
 def _object(of: NounPhrase) -> str:
@@ -236,22 +185,14 @@ def _of(role: str, of: NounPhrase) -> str:
     return f"{_PRONOUNS[of.text][1]} {role}" if of.text in _PRONOUNS else f"the {role} of {of.text}"
 
 
-def _is_anywhere(clause: Clause) -> bool:
-    """Whether many in the world are so, of whom a graph of facts has one: the person who lives in Rome."""
-    is_of_kind = kind_of_type(clause.nouns[1]) in (Kind.WORK, Kind.OTHER) and clause.nouns[1] != "date"
-    return clause.words.endswith(" in") and not is_of_kind
-
-
-def _jars(clause: Clause, of: NounPhrase, noun: str) -> bool:
-    """Whether a verb or a noun comes twice, a place is called `it`, or a noun of relation stands before
-    another one or before several: the works that were published in the works, the parent of the friend
-    of Bea."""
+def _jars(clause: Clause, of: NounPhrase) -> bool:
+    """Whether a verb comes twice, a thing in which something is is called `it`, or a noun of relation stands
+    before another one or before several: the parent of the friend of Bea."""
     words = set(clause.words.split()) - _BE - _PREPOSITIONS - _DETERMINERS
     is_in_it = of.text == "it" and clause.words.endswith(_WHERE)
-    is_noun_again = noun and re.search(f"(the|that) ({noun}|{plural(noun)})\\b", of.text)
     are_several = of.many and of.text != "they"
     is_of_some = (clause.role(many=False) and (are_several or of.is_role)) or (are_several and words & _KIN)
-    return bool(is_in_it or words & set(of.text.split()) or is_noun_again or is_of_some)
+    return bool(is_in_it or words & set(of.text.split()) or is_of_some)
 
 
 @cache
@@ -286,16 +227,11 @@ def read_clause(words: str) -> Clause | None:
     article = "an" if (first if first != "has" else parts[1])[0] in "aeiou" else "a"
     if first == "has" and is_dictionary_word(last) and lemma(last) == last and not is_past(parts[1]):
         return Clause(f"is {article} {' '.join(parts[1:])} of", swapped=True)
-    if last not in _PREPOSITIONS:
+    if last not in _PREPOSITIONS or (first in _BE and parts[1] in _DETERMINERS):
         return None
-    if first in _BE:
-        return Clause(words) if parts[1] not in _DETERMINERS else None
-    if is_present(first) or first in _INTRANSITIVE:
+    if first in _BE or is_present(first):
         return Clause(words)
-    if len(parts) > 2 or is_past(first) != first.endswith("ed"):
-        return None
-    if last == "by":
-        return Clause(first, swapped=True)
-    if first.endswith("ed"):
-        return Clause(f"was {words}")
+    if len(parts) > 2 or is_past(first):
+        is_passive = last == "by" and len(parts) == 2 and first.endswith("ed")
+        return Clause(first, swapped=True) if is_passive else None
     return Clause(f"is {article} {words}") if last == "of" else None

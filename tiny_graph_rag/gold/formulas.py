@@ -6,13 +6,9 @@ A path starts at one entity and takes steps; a step goes along one relation type
     image of no step   = {seed}
     image of one more  = everything one such relation away from the image before, less the seed
 
-A self-loop is no relation. On images of paths the operations are
-
-    path   the image                           or     the union of all images
-    and    what lies in all images             not    the first image less the others
-
-always less the seeds of all paths. The field `asks` of a question holds this as a pattern (gold/patterns.py),
-so that whoever doubts a reference list, or has changed the graph, computes it again.
+A self-loop is no relation. The answers are what lies in the images of all paths, less the seeds of all. The
+field `asks` of a question holds this as a pattern (gold/patterns.py), so that whoever doubts the answers, or
+has changed the graph, computes them again.
 """
 
 from __future__ import annotations
@@ -34,7 +30,6 @@ _SAYS_NOTHING = frozenset(
 _WORD = re.compile(r"[^\W_]+")
 LOOKED_AT = 200  # ends of a relation type that tell what it leads to
 
-Operation = Literal["path", "and", "or", "not"]
 Direction = Literal["out", "in", "both"]
 _REVERSED: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
 
@@ -58,7 +53,6 @@ class Path(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Formula:
     paths: tuple[Path, ...]
-    operation: Operation = "path"
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -83,9 +77,6 @@ class StepIndex:
     def of(cls, graph: KnowledgeGraph) -> StepIndex:
         names = graph.relations.types.names
         return cls(graph, {code for code, name in enumerate(names) if says_nothing(name)})
-
-    def type_name(self, step: RelationStep) -> str:
-        return str(self.graph.relations.types.names[step.type])
 
     def around(self, entity: int) -> Mapping[RelationStep, Mapping[int, list[int]]]:
         """Every step from the entity → what it leads to → the rows of the relations that do."""
@@ -133,11 +124,8 @@ class StepIndex:
     def find(self, formula: Formula) -> tuple[list[int], tuple[int, ...]]:
         """The answers, ascending rows of entities; and the rows of all relations on the ways to them."""
         images = [self.images(path) for path in formula.paths]
-        first, *others = (image[-1] for image in images)
-        joined = {"and": first.intersection, "not": first.difference}.get(formula.operation, first.union)
-        answers = joined(*others) - set(formula.seeds)
-        used = formula.paths[:1] if formula.operation == "not" else formula.paths
-        ways = [self._relations_on(*pair, answers) for pair in zip(used, images, strict=False)]
+        answers = set.intersection(*(image[-1] for image in images)) - set(formula.seeds)
+        ways = [self._relations_on(*pair, answers) for pair in zip(formula.paths, images, strict=True)]
         return sorted(answers), tuple(sorted(set().union(*ways)))
 
     def _relations_on(self, path: Path, images: list[set[int]], answers: Collection[int]) -> set[int]:

@@ -261,7 +261,7 @@ class _Maker:
         if asked and asked.noise:
             own["noise"] = asked.noise
         names = tuple(self.wording.name(seed, {}) for seed in drawn.formula.seeds)
-        own["mentions"] = list(names if asked is None or asked.mentions is None else asked.mentions)
+        own["mentions"] = list(names if asked is None else asked.mentions)
         return Example(
             id=f"{self.ids[place]}-{asked.kind}" if asked else self.ids[place],
             query=asked.query if asked else self.wording.question(drawn.formula, drawn.answers, {}) or "",

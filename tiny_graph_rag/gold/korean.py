@@ -22,9 +22,8 @@ from tiny_graph_rag.language.words import words_of_name
 
 _MARK = re.compile("~(으로|[이을과](?= ))?")
 _HEAD = re.compile(r"\{(\w+)(?:=(\w+))?\}")
-# What a phrase's own noun says of the kind; 것 may be anything.
-_KINDS = {"사람": "person", "곳": "place", "작품": "work", "사물": "thing", "것": ""}
-_HEADS = {Kind.PERSON: "사람", Kind.PLACE: "곳", Kind.WORK: "작품", Kind.GROUP: "단체"}
+_HEADS = {Kind.PLACE: "곳", Kind.WORK: "작품", Kind.GROUP: "단체", Kind.DATE: "때"}
+_ANY = table("것 곳 작품 사물 사람")  # nouns of phrases that any kind of thing may replace
 _TYPES = {
     "animal": "동물", "plant": "식물", "event": "사건", "organization": "단체", "organisation": "단체",
     "group": "집단", "company": "회사", "family": "집안", "city": "도시", "town": "도시", "country": "나라",
@@ -36,12 +35,19 @@ _TYPES = {
 }  # fmt: skip
 _GENERAL = table("단체 집단 조직 기관 장소 작품")  # types that say less than a phrase's own noun
 _ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디", Kind.GROUP: "어디"}
-_ASKED_BY_NOUN = {"곳": "어디", "사람": "누구", "해": "언제", "때": "언제", "장소": "어디"}
-_PRONOUNS = {
-    Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.WORK: "그 작품", Kind.GROUP: "그곳", Kind.OTHER: "그 일",
-}  # fmt: skip
+_ASKED_BY_NOUN = {
+    "곳": "어디",
+    "해": "언제",
+    "때": "언제",
+    "집안": "어느 집안",
+    "나라": "어느 나라",
+    "상": "어떤 상",
+}
+# A place or a group has many of whom the same is true, and a graph knows one: 서울에 사는 사람.
+_OF_MANY = (Kind.PLACE, Kind.GROUP)
 _MIEUM, _RIEUL_MIEUM = 16, 10  # finals as `final_consonant` numbers them
-_ADNOMINAL = ("한", "된", "하는", "되는", "던", "은", "는")
+_ADNOMINAL = ("한", "하는")  # forms of verbs that take an object; of others nobody knows what they take
+_NO_NOUN = ("다", "은", "는", "던", "된", "되", "로", "에", "의", "부분", "관련")
 
 
 @cache
@@ -72,28 +78,25 @@ def _korean_phrases(words: str) -> tuple[str, str] | None:
         words = words.removesuffix("하다") + "하는"
     if words.endswith(_ADNOMINAL):
         return f"~이 {words} {{것}}", f"~을 {words} {{것}}"
-    if final_consonant(words[-1]) in (_MIEUM, _RIEUL_MIEUM):  # 다스림, 만듦: a verb, no noun
+    is_verb = final_consonant(words[-1]) in (_MIEUM, _RIEUL_MIEUM)  # 다스림, 만듦
+    if is_verb or words.endswith(_NO_NOUN):
         return None
-    return f"~의 {words}", f"{with_particle(words, '이')} ~인 {{것}}"
+    return f"~의 {words}", ""
 
 
 @dataclass(eq=False)
 class Korean(Wording):
     language: ClassVar[str] = "ko"
     introduction: ClassVar[str] = "{}에 대해 알려 줘."
+    pronouns: ClassVar[Mapping[Kind, str]] = {
+        Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.GROUP: "그곳", Kind.WORK: "그 작품"
+    }  # fmt: skip
     follows_no_other: ClassVar[frozenset[str]] = table(
         "부모 자식 아버지 어머니 아들 딸 형제 자매 형제자매 배우자 혼인한"
     )
 
     def said(self, step: RelationStep) -> str:
-        return "" if step.type in self._unclear else self._seen(step)[0]
-
-    @cached_property
-    def _unclear(self) -> set[int]:
-        """Nouns between people that the table lacks: nobody knows who of the two is the 제자."""
-        nouns = [type for type, (forward, _) in enumerate(self._pairs) if "{" not in forward]
-        ends = {type: self.index.ends_of(RelationStep(type, "both")) for type in nouns}
-        return {type for type in nouns if (self.kind_of[sorted(ends[type])] == Kind.PERSON).all()}
+        return self._seen(step)[0]
 
     @cached_property
     def _pairs(self) -> list[tuple[str, str]]:
@@ -103,21 +106,23 @@ class Korean(Wording):
 
     def nouns(self, step: RelationStep) -> tuple[str, str]:
         leads, begins = (_HEAD.search(phrase) for phrase in self._seen(step))
-        return _KINDS.get(begins[1], "") if begins else "", _KINDS.get(leads[1], "") if leads else ""
+        return begins[1] if begins else "", leads[1] if leads else ""
 
     def _seen(self, step: RelationStep) -> tuple[str, str]:
         """The phrase of what the step leads to, and of what it leads from."""
         forward, backward = self._pairs[step.type]
         return (backward, forward) if step.direction == "in" else (forward, backward)
 
-    def pronoun(self, seed: int, kind: Kind) -> str:
-        return _PRONOUNS.get(kind, "그것")
-
     def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase:
-        """One syllable stands in quotes: 나가 would be read as a verb, 홰는 as a misprint."""
-        names = [self.name(seed, called) for seed in seeds]
-        first, *others = (f"‘{name}’" if len(name) == 1 else name for name in names)
-        return NounPhrase(" ".join([with_particle(first, "과"), *others]) if others else first, bool(others))
+        """Titles, events and single syllables stand in quotes: 나가 would be read as a verb."""
+        names = []
+        for seed in seeds:
+            name, kind = self.name(seed, called), self.kind_of[seed]
+            is_title = kind == Kind.WORK or (kind == Kind.OTHER and " " in name)
+            is_quoted = len(name) == 1 or (is_title and name not in self.pronouns.values())
+            names.append(f"‘{name}’" if is_quoted else name)
+        both = f"{with_particle(names[0], '과')} {names[1]}" if len(names) > 1 else names[0]
+        return NounPhrase(both, len(names) > 1)
 
     def ask(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
         text = self._phrase(step, of, ends)
@@ -125,31 +130,40 @@ class Korean(Wording):
         return f"{with_particle(text, '은')} {asked}인가?" if text else None
 
     def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
-        text = self._phrase(step, of, ends)
-        is_again = text.endswith("사람") and "사람" in of.text
-        is_bare = not text or text.endswith(" 것")
-        return None if is_again or is_bare else NounPhrase(text, clauses=of.clauses + 1)
+        text, template = self._phrase(step, of, ends), self._seen(step)[0]
+        is_anywhere = template.startswith("~에") and self.usual_kind(step.reversed) in _OF_MANY
+        is_one_of_many = text.endswith((" 사람", " 곳")) and (is_anywhere or " ~인" in template)
+        return None if is_one_of_many or not text else NounPhrase(text, clauses=of.clauses + 1)
 
     def _phrase(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str:
-        """What one step leads to from `of`; "" for a noun of two, or of something that has no name."""
+        """What one step leads to from `of`; "" for a noun of two or of a noun, for a noun that comes twice
+        (장소에 있는 장소), for something that has no name after a clause, and for people by a noun that the
+        table lacks: nobody knows who of the two is the 제자."""
         template = self._seen(step)[0]
-        noun = self._noun(ends, _HEAD.search(template))
-        is_noun_of_two = of.many and (template.startswith("~의") or " ~인" in template)
-        is_again = noun not in ("", "사람") and re.search(f"(^| ){noun}(?! )", of.text)  # 장소에 있는 장소
-        if is_noun_of_two or is_again or (of.clauses and " ~인" in template):
+        head, is_noun = _HEAD.search(template), template.startswith("~의 ")
+        noun = self._noun(ends, head) if head else ""
+        is_noun_again = is_noun and (of.many or "의 " in of.text)
+        is_again = is_noun_again or (noun and re.search(f"(^| |그){noun}(?! )", of.text))
+        is_bare = noun == "것" and (of.clauses or " ~인" in template)
+        is_far = (of.many and not template.startswith("~")) or (of.clauses and " ~인" in template)
+        is_sayable = noun if head else template and ends.kind != Kind.PERSON
+        if is_again or is_bare or is_far or not is_sayable:
             return ""
         if of.many:
             template = template.replace(" ", " 모두 ", 1)
         phrase = _HEAD.sub(noun, template)
         return _MARK.sub(lambda mark: with_particle(of.text, mark[1] or ""), phrase, count=1)
 
-    def _noun(self, ends: Ends, head: re.Match[str] | None) -> str:
-        """What the ends are called: by the phrase itself, by their type, else by their kind."""
-        own, own_of_person = (head[1], head[2]) if head else ("", None)
-        specific = "" if own in _KINDS else own
-        if own_of_person or ends.is_date or ends.kind == Kind.PERSON:
-            return own_of_person or ((specific or "때") if ends.is_date else "사람")
-        named = _TYPES.get(singular(ends.word), "") if ends.word.isascii() else ends.word
-        if named in _GENERAL:
-            named = specific or named
-        return named or specific or _HEADS.get(ends.kind, "것")
+    def _noun(self, ends: Ends, head: re.Match[str]) -> str:
+        """What the ends are called: by the phrase itself, by their type, else by their kind; "" where the
+        phrase is of people and they are none, or the other way round."""
+        own, own_of_person = head[1], head[2]
+        if ends.kind == Kind.PERSON:
+            return own_of_person or ("사람" if own in ("것", "사람") else "")
+        is_nowhere = own == "곳" and ends.kind in (Kind.WORK, Kind.OTHER)
+        if own_of_person or is_nowhere or (own == "사람" and ends.kind != Kind.GROUP):
+            return ""
+        specific = "" if own in _ANY else own
+        named = _TYPES.get(singular(ends.noun), "") if ends.noun.isascii() else ends.noun
+        general = specific or _HEADS.get(ends.kind, own if own == "곳" else "것")
+        return general if named in ("", *_GENERAL) else named

@@ -4,28 +4,27 @@ A pattern is a line in the manner of Cypher:
 
     (Stoke Moran Manor)<-[:LIVES_AT]-(?)                            who lives at Stoke Moran Manor
     (Anna)-[:KNOWS]->()-[:OWNS]->(?)                                what those own whom Anna knows
-    (Anna)-[:KNOWS]->(?) AND NOT (Ben)-[:KNOWS]->(?)                 whom Anna knows and Ben does not
+    (Anna)-[:KNOWS]->(?) AND (Ben)-[:KNOWS]->(?)                    whom both Anna and Ben know
 
 A path begins at a named entity (its name, an alias, or its id; in quotes where it holds a bracket) and ends
 at (?). `-[:TYPE]->` goes along the relation, `<-[:TYPE]-` against it, `-[:TYPE]-` either way, as every arrow
-does of a type that says nothing of a direction (RELATED_TO). Paths are joined by AND, by OR, or by AND NOT,
-one kind a pattern. The seeds of all paths are never answers.
+does of a type that says nothing of a direction (RELATED_TO). AND joins paths. The seeds of all paths are
+never answers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tiny_graph_rag.errors import DatasetError, at, nearest, wrong_value
 from tiny_graph_rag.gold.examples import PATTERN, EvalSet, Example
-from tiny_graph_rag.gold.formulas import Formula, Operation, Path, RelationStep, StepIndex
+from tiny_graph_rag.gold.formulas import Formula, Path, RelationStep, StepIndex
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.messages import Said, said
 
-GRAMMAR = said("(Name)-[:TYPE]->(?) or (Name)<-[:TYPE]-(?), several joined by AND, OR or AND NOT")
+GRAMMAR = said("(Name)-[:TYPE]->(?) or (Name)<-[:TYPE]-(?), several joined by AND")
 _QUOTED = r"\"[^\"]+\"|`[^`]+`"
 _TYPE = r"\[\s*:\s*(?:`[^`]+`|[^\]\"`]+?)\s*\]"
 _ARROW = rf"\s*(?:<-{_TYPE}-|-{_TYPE}->?)\s*"
@@ -33,26 +32,16 @@ _PATH = re.compile(
     rf"\s*\(\s*(?P<name>{_QUOTED}|[^()\"`]+?)\s*\)(?P<steps>(?:{_ARROW}\(\s*\))*{_ARROW}\(\s*\?\s*\))\s*"
 )
 _STEP = re.compile(r"(?P<back><)?-\[\s*:\s*(?P<type>`[^`]+`|[^\]\"`]+?)\s*\]-(?P<on>>)?")
-_JOINED = re.compile(r"(?<=\))\s+(AND\s+NOT|AND|OR)\s+(?=\()", re.I)
-_OPERATIONS: dict[str, Operation] = {"AND": "and", "OR": "or", "AND NOT": "not"}
+_JOINED = re.compile(r"(?<=\))\s+AND\s+(?=\()", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
-    """What a pattern means now. added, removed: names, against what the file says."""
-
-    id: str
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-
-
-def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
+def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet, *, refresh: bool = False) -> EvalSet:
     """The set, references of questions that hold a pattern and no names computed on this graph.
 
-    Raises DatasetError for a pattern that can't be read, or names what the graph lacks, and where there is no
-    graph to compute it on.
+    refresh: also those of questions that hold both. Raises DatasetError for a pattern that can't be read, or
+    names what the graph lacks, and where there is no graph to compute it on.
     """
-    following = [example for example in examples if example.follows_graph]
+    following = [row for row in examples if row.follows_graph or (refresh and PATTERN in row.unknown)]
     if not following:
         return examples
     if graph is None:
@@ -61,30 +50,6 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
             name=examples.name,
             id=following[0].id,
         )
-    computed, problems = _computed(graph, examples, following)
-    if problems:
-        raise DatasetError(*problems)
-    return computed
-
-
-def refreshed(graph: KnowledgeGraph, examples: EvalSet) -> tuple[EvalSet, list[Refreshed], list[Said]]:
-    """Every pattern of the set computed on this graph; what changed; and what is wrong with patterns, whose
-    questions stay as they are."""
-    computed, problems = _computed(graph, examples, [row for row in examples if PATTERN in row.unknown])
-    changes = []
-    for before, after in zip(examples, computed, strict=True):
-        names, others = before.reference_entities, after.reference_entities
-        added = tuple(name for name in others if name not in names)
-        removed = tuple(name for name in names if name not in others)
-        if added or removed:
-            changes.append(Refreshed(before.id, added, removed))
-    return computed, changes, problems
-
-
-def _computed(
-    graph: KnowledgeGraph, examples: EvalSet, following: Sequence[Example]
-) -> tuple[EvalSet, list[Said]]:
-    """The set with the references of these questions computed, and what is wrong with patterns."""
     index, names, entities = StepIndex.of(graph), NameIndex.of(graph), graph.entities.names
     problems: list[Said] = []
     made: dict[str, Example] = {}
@@ -100,14 +65,15 @@ def _computed(
             seeds = example.seed_entities
             seeds = tuple(entities[row] for row in formula.seeds) if seeds is None else seeds
             made[example.id] = replace(example, reference_entities=answers, seed_entities=seeds, judged=True)
-    return replace(examples, examples=tuple(made.get(example.id, example) for example in examples)), problems
+    if problems:
+        raise DatasetError(*problems)
+    return replace(examples, examples=tuple(made.get(example.id, example) for example in examples))
 
 
 def pattern_of(formula: Formula, index: StepIndex) -> str:
-    """The line that spells a formula of one path, or of several joined by AND."""
-    lines = []
+    """The line that spells a formula."""
+    lines, entities, types = [], index.graph.entities, index.graph.relations.types.names
     for path in formula.paths:
-        entities = index.graph.entities
         name = entities.names[path.seed]
         if index.graph.row_of_id.get(name, path.seed) != path.seed:
             name = entities.ids[path.seed]
@@ -115,7 +81,7 @@ def pattern_of(formula: Formula, index: StepIndex) -> str:
         line = f"({quote}{name}{quote})"
         for place, step in enumerate(path.steps, 1):
             back, on = "<" * (step.direction == "in"), ">" * (step.direction == "out")
-            line += f"{back}-[:{index.type_name(step)}]-{on}({'?' if place == len(path.steps) else ''})"
+            line += f"{back}-[:{types[step.type]}]-{on}({'?' if place == len(path.steps) else ''})"
         lines.append(line)
     return " AND ".join(lines)
 
@@ -123,14 +89,7 @@ def pattern_of(formula: Formula, index: StepIndex) -> str:
 def formula_of(text: object, index: StepIndex, names: NameIndex) -> Formula:
     """The formula that a pattern spells. Raises ValueError in words."""
     parts = _JOINED.split(text.strip()) if isinstance(text, str) else [repr(text)]
-    joins = {" ".join(join.upper().split()) for join in parts[1::2]}
-    if len(joins) > 1:
-        raise wrong_value(
-            "{key}: a pattern joins its paths by AND, by OR or by AND NOT, one of the three",
-            key=repr(PATTERN),
-        )
-    paths = tuple(_path(part, index, names) for part in parts[::2])
-    return Formula(paths, _OPERATIONS[joins.pop()] if joins else "path")
+    return Formula(tuple(_path(part, index, names) for part in parts))
 
 
 def _path(text: str, index: StepIndex, names: NameIndex) -> Path:

@@ -69,9 +69,11 @@ class Sampler:
 
     def draw(self, shape: str, sayable: Callable[[DrawnQuestion], bool]) -> DrawnQuestion | None:
         """One more question of this shape, None where none is found. sayable: whether words can be found."""
+        drawing = {"chain": self._chain, "intersection": self._intersection, "no-answer": self._no_answer}
         for _ in range(DRAWS if self.types else 0):
             type = min(self.types, key=self._cost)
-            formula = self._formula(shape, type)
+            path = self._begin(type)
+            formula = path and (drawing[shape](path) if shape in drawing else Formula((path,)))
             drawn = None if formula is None else self.accepted(shape, formula)
             if drawn is not None and sayable(drawn):
                 self.seen.add(frozenset(drawn.formula.paths))
@@ -121,15 +123,8 @@ class Sampler:
         """How much a relation type was used, with leeway for chance."""
         return self.by_type[type] + FAILED * self.failures[type] + 2 * self.chance.random()
 
-    # What is drawn. All choices are of equal chance but for what was used before.
-
-    def _formula(self, shape: str, type: int) -> Formula | None:
-        """A formula of this shape whose first relation is of this type, None where this draw gives none."""
-        path = self._begin(type)
-        if path is None or shape == "single":
-            return path and Formula((path,))
-        drawn = {"chain": self._chain, "intersection": self._intersection, "no-answer": self._no_answer}
-        return drawn[shape](path)
+    def _any(self, rows: Sequence[int]) -> int:
+        return rows[int(self.chance.random() * len(rows))]
 
     def _begin(self, type: int) -> Path | None:
         """A path of one step along a relation of this type, from an entity with other relations too."""
@@ -139,9 +134,6 @@ class Sampler:
         step = RelationStep(type, "both" if type in self.index.undirected else direction)
         return None if self.index.graph.adjacency.degrees[seed] < 2 else Path(seed, (step,))
 
-    def _any(self, rows: Sequence[int]) -> int:
-        return rows[int(self.chance.random() * len(rows))]
-
     def _step_from(self, entity: int, but: Sequence[RelationStep] = ()) -> RelationStep | None:
         """A step from the entity that there are words for, along none of the relation types of `but`."""
         types = self.rows_of.keys() - {step.type for step in but}
@@ -150,18 +142,16 @@ class Sampler:
 
     def _chain(self, path: Path) -> Formula | None:
         """The path with two or three steps, each of another type: so none leads back the way it came."""
-        low, high = max(self.hops[0], 2), min(self.hops[1], LONGEST_CHAIN)
-        length = min(range(low, high + 1), key=self.lengths.__getitem__, default=1)
+        lengths = range(max(self.hops[0], 2), min(self.hops[1], LONGEST_CHAIN) + 1)
+        length = min(lengths, key=self.lengths.__getitem__, default=1)
         self.lengths[length] += 1
         while len(path.steps) < length:
             image = sorted(self.index.images(path)[-1])
-            if not 0 < len(image) <= MOST_BETWEEN:
-                return None
-            step = self._step_from(self._any(image), path.steps)
+            step = self._step_from(self._any(image), path.steps) if 0 < len(image) <= MOST_BETWEEN else None
             if step is None:
                 return None
             path = Path(path.seed, (*path.steps, step))
-        return Formula((path,)) if length > 1 else None
+        return Formula((path,)) if lengths else None
 
     def _intersection(self, path: Path) -> Formula | None:
         """The one thing that a relation leads to from two entities, and from each of them to others too."""
@@ -170,7 +160,7 @@ class Sampler:
         if len(image) < 2 or not before:
             return None
         other = Path(self._any(before), path.steps)
-        formula = Formula((path, other), "and")
+        formula = Formula((path, other))
         is_alone = len(self.index.images(other)[-1]) < 2
         return None if is_alone or len(self.index.find(formula)[0]) != 1 else formula
 

@@ -17,7 +17,8 @@ from tiny_graph_rag.gold.resolve import Judgments, Reference, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.nearest import Near, NearestNames, joined_names
-from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.function_words import stands_in
 from tiny_graph_rag.messages import Said, listed, said
 
 COMPARED_LETTERS = 400  # time grows with their square, of one letter repeated with their cube
@@ -353,22 +354,8 @@ def check_naming(examples: Sequence[Example], names_all: Sequence[bool]) -> Iter
 
 
 def is_named(query: str, reference: Reference, graph: KnowledgeGraph) -> bool:
-    """Whether a word of the question starts with the reference's name or another spelling of its entity."""
+    """Whether the question says the reference's name or another spelling of its entity."""
     spellings = [reference.name]
     for entity in reference.entities:
         spellings += [graph.entities.names[entity], *graph.entities.aliases[entity]]
-    text = nfc(query).casefold()
-    return any(_stands_in(text, nfc(spelling).casefold()) for spelling in spellings)
-
-
-def _stands_in(text: str, name: str) -> bool:
-    start = text.find(name)
-    while start >= 0:
-        end = start + len(name)
-        begins = start == 0 or not text[start - 1].isalnum()
-        # Letters may follow in Korean only, where particles do.
-        ends = end == len(text) or not text[end].isalnum() or "가" <= text[end] <= "힣"
-        if begins and ends:
-            return True
-        start = text.find(name, start + 1)
-    return False
+    return any(stands_in(spelling, query) for spelling in spellings)

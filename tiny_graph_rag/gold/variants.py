@@ -15,9 +15,10 @@ from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold, nfc, nfd
-from tiny_graph_rag.language.kinds import Kind, is_date
+from tiny_graph_rag.language.kinds import Kind
 
 VARIANTS = ("alias-noise", "coreference")
+OTHER_FORMS = ("their", "its")  # of pronouns
 LEAST_LETTERS = 4  # of a name that a slip leaves recognisable; of Hangul letters (jamo), not syllables
 SLIPS = 12  # tried for one that is no other entity's name
 
@@ -25,13 +26,13 @@ SLIPS = 12  # tried for one that is no other entity's name
 @dataclass(frozen=True, slots=True)
 class QuestionVariant:
     """noise: of alias-noise, "alias" or "spelling". context: earlier turns. mentions: what the
-    question calls its seeds, None where by their names."""
+    question calls its seeds."""
 
     kind: str
     query: str
     noise: str = ""
     context: tuple[str, ...] = ()
-    mentions: tuple[str, ...] | None = None
+    mentions: tuple[str, ...] = ()
 
 
 def variant(
@@ -40,15 +41,13 @@ def variant(
     """A question in another form; None where the graph or the words give none."""
     seeds = drawn.formula.seeds
     if kind == "coreference":
-        name, meant = str(wording.index.graph.entities.names[seeds[0]]), wording.kind_of_seed(drawn.formula)
-        is_unknown = meant == Kind.UNKNOWN and not wording.is_typed  # whether he, she or it
-        if len(seeds) != 1 or is_date(name) or is_unknown:
+        called = wording.pronouns.get(Kind(int(wording.kind_of[seeds[0]])))
+        if len(seeds) != 1 or not called:
             return None
-        called = wording.pronoun(seeds[0], meant)
         query = wording.question(drawn.formula, drawn.answers, {seeds[0]: called})
         introduced = wording.introduction.format(wording.named(seeds, {}).text).replace("..", ".")
-        forms = tuple(form for form in wording.forms(called) if re.search(rf"\b{form}", query or ""))
-        return QuestionVariant(kind, query, "", (introduced,), forms[:1]) if query else None
+        forms = [form for form in (called, *OTHER_FORMS) if re.search(rf"\b{form}", query or "")]
+        return QuestionVariant(kind, query, "", (introduced,), tuple(forms[:1])) if query else None
     seed = seeds[int(chance.random() * len(seeds))]
     found = noisy_name(wording.index.graph, seed, names, chance)
     if found is None:

@@ -20,26 +20,23 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.gold.formulas import Formula, RelationStep, StepIndex
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import Kind, is_date, kind_of_type, kinds_of_entities
+from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, is_date, kind_of_type
 from tiny_graph_rag.language.words import words_of_name
 
-# Words of types that say no more than `thing`, or that nobody says.
+# Words of types that say no more than `thing`, or that nobody says of what has them.
 _NO_NOUNS = table("""
     thing object item artifact artefact concept idea topic theory number time date year material substance
-    loc gpe org per role human individual facility body other 사물 물건 개념 시간 날짜 연도 위치 등장인물 인물
+    loc gpe org per role human individual facility body other event place location work who player
+    사물 물건 개념 시간 날짜 연도 위치 등장인물 인물
     """)
 _WORD = re.compile(r"\w+")
-# What a phrase's noun admits besides its own kind: a family lives somewhere as a person does.
-_ADMITS = {
-    Kind.PERSON: {Kind.GROUP, Kind.THING},
-    Kind.THING: {Kind.PLACE, Kind.GROUP, Kind.WORK},
-    Kind.GROUP: {Kind.WORK},
-}
 
 
 def fits(kind: Kind, wanted: Kind) -> bool:
-    """Whether something of a kind can stand where a phrase wants another; what is unknown fits anywhere."""
-    return kind == wanted or Kind.UNKNOWN in (kind, wanted) or kind in _ADMITS.get(wanted, ())
+    """Whether something of a kind can stand where a phrase speaks of another."""
+    if wanted == Kind.THING:
+        return kind != Kind.PERSON
+    return wanted == Kind.UNKNOWN or kind != Kind.UNKNOWN
 
 
 def phrase_lines(language: str) -> Iterator[tuple[list[str], str]]:
@@ -53,12 +50,11 @@ def phrase_lines(language: str) -> Iterator[tuple[list[str], str]]:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What a step leads to. word: the entity type that they share, "" where it is no noun."""
+    """What a step leads to, all of one kind. noun: what all of them are called, "" for nothing in common."""
 
     kind: Kind
-    word: str
+    noun: str
     many: bool
-    is_date: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +77,7 @@ class Wording(ABC):
 
     language: ClassVar[str]
     introduction: ClassVar[str]  # an earlier turn that speaks of a seed
+    pronouns: ClassVar[Mapping[Kind, str]]  # what something is called once it was spoken of
     follows_no_other: ClassVar[frozenset[str]]  # words of steps that in a row lead back: a wife's child
 
     @abstractmethod
@@ -104,55 +101,32 @@ class Wording(ABC):
     def ask(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
         """The question of what one step leads to from `of`; None where nobody asks so."""
 
-    @abstractmethod
-    def pronoun(self, seed: int, kind: Kind) -> str:
-        """What a seed of this kind is called once it was spoken of."""
-
-    def forms(self, pronoun: str) -> tuple[str, ...]:
-        """The forms of a pronoun, of which a question has one."""
-        return (pronoun,)
-
     def name(self, entity: int, called: Mapping[int, str]) -> str:
         """What the question calls a seed, without article or particle."""
         return called.get(entity) or str(self.index.graph.entities.names[entity])
 
     def is_name(self, entity: int) -> bool:
-        """Whether it can be asked about, or for, by its name."""
+        """Whether it is called by a name, and not by a noun."""
         return True
 
     def question(self, formula: Formula, answers: Sequence[int], called: Mapping[int, str]) -> str | None:
         """The question in words; None where a person would not ask it so."""
         steps, images = formula.paths[0].steps, self.index.images(formula.paths[0])
-        names = [*formula.seeds, *answers]
-        of_date = any(is_date(self.name(seed, {})) for seed in formula.seeds)
-        if of_date and len(steps) + len(formula.seeds) > 2:  # what is of a year is many
-            return None
-        if (
-            self._leads_back(steps)
-            or not all(map(self.is_name, names))
-            or not all(map(self._is_all, steps, images))
-        ):
+        images[0], images[-1] = set(formula.seeds), set(answers)
+        names = formula.seeds if self.is_typed else (*formula.seeds, *answers)
+        is_sayable = all(map(self.is_name, names)) and all(map(self._is_all, steps, images))
+        if self._leads_back(steps) or not is_sayable or Kind.DATE in self.kind_of[[*formula.seeds]]:
             return None
         of: NounPhrase | None = self.named(formula.seeds, called)
-        kind = self.kind_of_seed(formula)
         for place, step in enumerate(steps, 1):
-            is_last = place == len(steps)
-            begins = kind_of_type(self.nouns(step)[0])
-            if place > 1 and is_last and kind == Kind.UNKNOWN != begins and not self.is_typed:
-                return None  # a genre may have the name of a film that has a director
-            ends = self._ends(step, answers if is_last else images[place], kind)
-            if of is None or ends is None or (ends.is_date and not is_last):
+            ends = self._ends(step, images[place - 1], images[place])
+            if of is None or ends is None:
                 return None
-            if is_last:
+            if place == len(steps):
                 asked = self.ask(step, of, ends)
                 return asked and asked.replace("??", "?")  # a name may end in one
-            of, kind = self.lead(step, of, ends), ends.kind
+            of = self.lead(step, of, ends) if ends.kind in NAMED_KINDS else None
         return None
-
-    def kind_of_seed(self, formula: Formula) -> Kind:
-        """The kind of the first path's seed, by its type or as its relation sees it."""
-        path = formula.paths[0]
-        return Kind(int(self.kind_of[path.seed])) or kind_of_type(self.nouns(path.steps[0])[0])
 
     @cached_property
     def is_typed(self) -> bool:
@@ -160,19 +134,33 @@ class Wording(ABC):
         return any(map(kind_of_type, self.index.graph.entities.types.names))
 
     @cached_property
-    def kind_of(self) -> NDArray[np.uint8]:
-        """(entities,): the kind of each: by its type, else the one of which the words of all its relations
-        speak."""
-        graph = self.index.graph
+    def words(self) -> list[frozenset[str]]:
+        """What each entity is: the last word of its type, or, in a graph without types, what the words of all
+        its relations call it (the film that somebody directed)."""
+        graph, relations = self.index.graph, self.index.graph.relations
         if self.is_typed:
-            return kinds_of_entities(graph.entities.types)
-        relations, spoken_of = graph.relations, np.zeros((len(graph), len(Kind)), dtype=bool)
-        steps = map(RelationStep, range(len(relations.types.names)))
-        kinds = np.array([[*map(kind_of_type, self.nouns(step))] for step in steps], dtype=np.uint8)
-        spoken_of[relations.sources, kinds[relations.types.codes, 0]] = True
-        spoken_of[relations.targets, kinds[relations.types.codes, 1]] = True
-        spoken_of[:, [Kind.UNKNOWN, Kind.THING]] = False  # a thing may be anything
-        return np.where(spoken_of.sum(axis=1) == 1, spoken_of.argmax(axis=1), Kind.UNKNOWN).astype(np.uint8)
+            heads = [frozenset(words_of_name(name)[-1:]) for name in graph.entities.types.names]
+            return [heads[code] for code in graph.entities.types.codes.tolist()]
+        found: list[set[str]] = [set() for _ in range(len(graph))]
+        for step in map(RelationStep, range(len(relations.types.names))):
+            for noun, ends in zip(self.nouns(step), (relations.sources, relations.targets), strict=True):
+                says = kind_of_type(noun) not in (Kind.UNKNOWN, Kind.THING)  # a thing may be anything
+                for entity in set(ends[relations.types.codes == step.type].tolist() if says else ()):
+                    found[entity].add(noun)
+        return [frozenset(words) for words in found]
+
+    @cached_property
+    def kind_of(self) -> NDArray[np.uint8]:
+        """(entities,): the kind of each, UNKNOWN where its words disagree."""
+        kinds = [{kind_of_type(word) for word in words} for words in self.words]
+        dates = map(is_date, self.index.graph.entities.names)
+        pairs = zip(kinds, dates, strict=True)
+        return np.array([Kind.DATE if date else max(k) if len(k) == 1 else 0 for k, date in pairs], np.uint8)
+
+    def usual_kind(self, step: RelationStep) -> Kind:
+        """The kind of most that relations of the step's type lead to."""
+        ends = self.kind_of[sorted(self.index.ends_of(step))]
+        return Kind(int(np.bincount(ends).argmax()))
 
     def _leads_back(self, steps: Sequence[RelationStep]) -> bool:
         """Whether a step has no words, comes twice, is the one before turned round, or says kin of kin."""
@@ -186,19 +174,23 @@ class Wording(ABC):
         others = {other for entity in begins for other in self.index.around(entity)} - {step}
         return self.said(step) not in map(self.said, others)
 
-    def _ends(self, step: RelationStep, ends: Collection[int], before: Kind) -> Ends | None:
-        """What the step leads to; None where people are mixed with anything else, or dates with other names,
-        and where one of the step's ends is of another kind than its phrase says. ends: none for what does not
-        exist, which is then like what the step leads to elsewhere. before: the kind that it leads from."""
-        entities, (begins, wanted) = self.index.graph.entities, map(kind_of_type, self.nouns(step))
-        rows = sorted(ends or self.index.ends_of(step))
-        kinds, dates = set(self.kind_of[rows].tolist()), {is_date(entities.names[row]) for row in rows}
-        is_mixed = len(dates) > 1 or (Kind.PERSON in kinds and len(kinds) > 1)
-        is_other = True not in dates and not all(fits(Kind(kind), wanted) for kind in kinds)
-        if is_mixed or is_other or not fits(before, begins):
+    def _ends(self, step: RelationStep, begins: Collection[int], ends: Collection[int]) -> Ends | None:
+        """What the step leads to; None where something at either end is of another kind than is usual there.
+        ends: none for what does not exist, which is then like what the step leads to elsewhere."""
+        kind, before = self.usual_kind(step), self.usual_kind(step.reversed)
+        rows = sorted(ends or [row for row in self.index.ends_of(step) if self.kind_of[row] == kind])
+        is_usual = np.all(self.kind_of[rows] == kind) and np.all(self.kind_of[sorted(begins)] == before)
+        spoken_of = zip((before, kind), map(kind_of_type, self.nouns(step)), strict=True)
+        is_lacking = bool(ends) or self._is_lacking(begins, kind)
+        if not is_usual or not is_lacking or not all(fits(one, wanted) for one, wanted in spoken_of):
             return None
-        kind = Kind(*kinds) or wanted if len(kinds) == 1 else Kind.UNKNOWN
-        types = set(entities.types.codes[rows].tolist())
-        word = "".join(words_of_name(entities.types.names[types.pop()])[-1:]) if len(types) == 1 else ""
-        is_noun = kind_of_type(word) != Kind.UNKNOWN and word not in _NO_NOUNS
-        return Ends(kind, word if is_noun else "", len(ends) > 1, True in dates)
+        shared = frozenset.intersection(*(self.words[row] for row in rows)) - _NO_NOUNS
+        nouns = [word for word in shared if kind_of_type(word) != Kind.UNKNOWN]
+        return Ends(kind, nouns[0] if len(nouns) == 1 else "", len(ends) > 1)
+
+    def _is_lacking(self, entities: Collection[int], kind: Kind) -> bool:
+        """Whether nothing next to the entities could be meant by a question for something of this kind: who
+        is based somewhere is located there too."""
+        near = {end for entity in entities for ends in self.index.around(entity).values() for end in ends}
+        is_like = kind not in (Kind.PERSON, Kind.WORK) and kind in self.kind_of[sorted(near)]
+        return not is_like and Kind.UNKNOWN not in self.kind_of[sorted(entities)]

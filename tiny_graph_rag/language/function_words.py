@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
 
+from tiny_graph_rag.language.folding import Text, fold
+
 
 def table(words: str) -> frozenset[str]:
     """Words parted by white space, as a set: how this program writes its tables of words."""
@@ -134,6 +136,19 @@ def particles(name: str, rest: str) -> ParticleFit:
     if len(rest) > LONGEST_REST:
         return ParticleFit.NONE
     return _chain(rest, final_consonant(name[-1]), len(name) == 1 and final_consonant(name) is not None, 0)
+
+
+def stands_in(phrase: str, whole: str) -> bool:
+    """Whether a phrase stands in a text as a name would, folded, from a word's start to a word's end."""
+    text, folded = Text.of(whole), fold(phrase)
+    cuts = text.cuts() if folded else []
+    opens = {cut.start for cut in cuts if cut.opens}
+    return any(
+        text.kept.endswith(folded, 0, cut.end)
+        and cut.end - len(folded) in opens
+        and (not cut.inside or particles(folded, text.rest_of_word(cut.end)) != ParticleFit.NONE)
+        for cut in cuts
+    )
 
 
 @lru_cache(maxsize=1 << 16)

@@ -32,6 +32,7 @@ class Kind(IntEnum):
     GROUP = 4  # families, organisations
     WORK = 5
     OTHER = 6  # events, concepts, times: named by `it`, never by `he` or `there`
+    DATE = 7  # what `is_date` says of a name, never a type
 
 
 NAMED_KINDS = frozenset((Kind.PERSON, Kind.PLACE, Kind.GROUP, Kind.WORK))  # of which each has a proper name
@@ -41,7 +42,7 @@ _WORDS = {
     Kind.PERSON: """person people human character individual actor actress director writer author artist
         musician politician scientist player role per 인물 사람 등장인물 작가 배우 감독 가수 정치인""",
     Kind.PLACE: """place location loc gpe city town village country state region area building room facility
-        site river mountain landmark address venue 장소 지역 도시 나라 국가 마을 지명 건물 위치""",
+        site river mountain landmark address venue 장소 곳 지역 도시 나라 국가 마을 지명 건물 위치""",
     Kind.THING: """thing object item artifact artefact animal creature plant food product weapon tool vehicle
         device material substance body clothing 사물 물건 동물 식물 음식 제품 도구 무기""",
     Kind.GROUP: """group organization organisation org company team family band institution agency university

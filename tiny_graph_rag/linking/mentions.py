@@ -366,16 +366,3 @@ def stems_of_types(graph: KnowledgeGraph) -> frozenset[str]:
 
 def stem_of(word: str) -> str:
     return word[: HANGUL_STEM if "가" <= word[0] <= "힣" else STEM]
-
-
-def stands_in(phrase: str, whole: str) -> bool:
-    """Whether a phrase stands in a text as a name would, folded, from a word's start to a word's end."""
-    text, folded = Text.of(whole), fold(phrase)
-    cuts = text.cuts() if folded else []
-    opens = {cut.start for cut in cuts if cut.opens}
-    return any(
-        text.kept.endswith(folded, 0, cut.end)
-        and cut.end - len(folded) in opens
-        and (not cut.inside or particles(folded, text.rest_of_word(cut.end)) != ParticleFit.NONE)
-        for cut in cuts
-    )
