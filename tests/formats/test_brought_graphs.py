@@ -67,6 +67,13 @@ NAMED = dict(zip(UUIDS, ("Ann", "Ben"), strict=True))
         ("dated.txt", "Ann\tknows\tBen\t2014-03-06\n"),
         ("dated.tsv", "Ann\tknows\tBen\toccursSince\t2005\n"),
         ("joined.csv", "source,type,target,source_id\nAnn,knows,Ben,c1<SEP>c2\n"),
+        ("files.json", {"nodes": [{"id": name, "file_name": "a.py"} for name in ("Ann", "Ben")],
+                        "links": [{"source": "Ann", "target": "Ben", "label": "knows"}]}),
+        ("typed.json", {"skills": [{"name": "Ann"}], "edges": {"knows": [["Ann", "Ben"]]}}),
+        ("openie.json", {"docs": [{"passage": "Once.", "extracted_triples": [KNOWS[0], ["Ann", "is"]]}]}),
+        ("stems.csv", "source,head,tail,type_raw\ndoc,Ann,Ben,knows\n"),
+        ("verbs.tsv", "src:START_ID\tdst:END_ID\ttype:TYPE\tverb\nAnn\tBen\tREL\tknows\n"),
+        ("langue.csv", "source_id,cible_id,relation,niveau\nAnn,Ben,knows,1\n"),
         ("valid.csv", "subject,predicate,object,valid_from,valid_to\nAnn,knows,Ben,2001,2002\n"),
     ],
 )  # fmt: skip
@@ -90,10 +97,74 @@ def test_lists_of_other_names_are_named(own_folder: Path) -> None:
     assert told(read_graph(own_folder / "graph.json", columns=Columns.of("edges=mine,nodes=none"))) == KNOWS
 
 
-def test_the_two_columns_that_no_role_takes_are_the_ends_in_a_table_of_edges(own_folder: Path) -> None:
-    (own_folder / "nodes.csv").write_text("id,alias\nAnn,A|Annie; Nan\nBen,\n", encoding="utf-8")
-    graph = read(own_folder, "girl,boy,relation\nAnn,Ben,knows\n", "edges.csv")
-    assert (told(graph), graph.entities.aliases[0]) == (KNOWS, ["A", "Annie", "Nan"])
+@pytest.mark.parametrize(
+    "tables",
+    [
+        ("people", "id,alias\nAnn,A\nBen,\n", "girl,boy,relation,since\nAnn,Ben,knows,1999\n"),
+        ("people", "cui,umls_concept\nC001,Ann\nC002,Ben\n", "start_id,end_id,type\nC001,C002,knows\n"),
+        ("people", "personId,name,age\n17,Ann,9\n18,Ben,9\n", "source,target,type\n17,18,knows\n"),
+        ("nodes", "id,nom,catégorie\na,Ann,x\nb,Ben,y\n", "de,vers,relation\na,b,knows\n"),
+        (
+            "people,boys",
+            "girl_id,name\n1,Ann\n",
+            "boy_id,name\n1,Ben\n",
+            "a_name,b_name,type\nAnn,Ben,knows\n",
+        ),
+        ("people,boys", "girl_id,name\n1,Ann\n", "boy_id,name\n1,Ben\n", "girl_id,boy_id,type\n1,1,knows\n"),
+    ],
+)
+def test_columns_are_told_by_what_they_hold(own_folder: Path, tables: tuple[str, ...]) -> None:
+    names, *texts = tables
+    paths = [own_folder / f"{name}.csv" for name in (*names.split(","), "edges")]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text, encoding="utf-8")
+    assert told(read_graph(Path(",".join(map(str, paths))))) == KNOWS
+
+
+def test_ends_that_are_not_listed_are_entities_where_few_are(own_folder: Path) -> None:
+    (own_folder / "nodes.csv").write_text("id,title,text\nf1,Fair,Once\nf2,Ball,Then\n", encoding="utf-8")
+    graph = read(own_folder, "src,dst,type\nAnn,f1,at\nBen,f2,at\nCy,Di,knows\n", "edges.csv")
+    assert told(graph) == [("Ann", "at", "Fair"), ("Ben", "at", "Ball"), ("Cy", "knows", "Di")]
+    assert "4 names at ends of relations that no table of entities lists" in graph.notes.lines()[0]
+
+
+@pytest.mark.parametrize("title", ["knows<br>long", "knows\\nsince 1999"])
+def test_what_a_page_shows_of_a_relation_is_no_type(own_folder: Path, title: str) -> None:
+    nodes = '[{"id": 1, "label": "Ann"}, {"id": 2, "label": "Ben"}]'
+    edges = f'[{{"from": 1, "to": 2, "title": "{title}"}}]'
+    page = f"<html>nodes = new vis.DataSet({nodes}); edges = new vis.DataSet({edges});"
+    assert told(read(own_folder, page, "g.html")) == [("Ann", "RELATED_TO", "Ben")]
+
+
+def test_a_memory_of_entities_alone(own_folder: Path) -> None:
+    saw = [{"text": "Reads.", "timestamp": "2025"}, {"text": "Rides."}]
+    graph = read(own_folder, [{"name": name, "entityType": "girl", "observations": saw} for name in "AB"])
+    assert (list(graph.entities.names), len(graph.relations)) == (["A", "B"], 0)
+    assert graph.entities.descriptions[0] == "Reads.\nRides."
+
+
+def test_the_columns_of_a_table_without_a_header_have_numbers(own_folder: Path) -> None:
+    with pytest.raises(GraphError, match="columns are called 'field 1', 'field 2'"):
+        read(own_folder, "HGNC,Ann,knows,FPLX,Ben\nHGNC,Ben,knows,FPLX,hen\n", "g.csv")
+    columns = Columns.of("source=field 2,relation=field 3,target=field 5")
+    assert told(read_graph(own_folder / "g.csv", columns=columns))[:1] == KNOWS
+
+
+def test_types_that_look_like_ids_are_told(own_folder: Path) -> None:
+    graph = read(own_folder, "head,relation,tail\nAnn,R1,Ben\nBen,R2,hen\n", "g.csv")
+    assert "2 names of relation types (all of them) look like ids" in graph.notes.lines()[0]
+
+
+def test_iris_that_are_none_are_read_and_broken_rdf_has_a_way_out(own_folder: Path) -> None:
+    pytest.importorskip("pyoxigraph")
+    rdf = (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
+        '<rdf:Description rdf:about="http%3A//e/Ann"><e:knows rdf:resource="http://e/Ben"/></rdf:Description>'
+    )
+    assert told(read(own_folder, f"{rdf}</rdf:RDF>", "g.rdf")) == KNOWS
+    for broken, way in ((rdf, "cut off"), (f"{rdf}<</rdf:RDF>", "save it there as Turtle")):
+        with pytest.raises(GraphError, match=way):
+            read(own_folder, broken, "g.rdf")
 
 
 @pytest.mark.parametrize("header", ["person,role,from,to", "person,role,valid_from,valid_to"])
@@ -227,6 +298,7 @@ def test_ids_of_two_columns_are_told(own_folder: Path) -> None:
         ("g.html", "<html><script>var network = new vis.DataSet(x)</script>", "networkx.write_graphml"),
         ("m.csv", ",Ann,Ben\nAnn,0,1\nBen,0,0\n", "a header that names them; the first line is: , Ann, Ben"),
         ("g.json", {"colors": ["red", "blue"]}, "wanted .*its lists are 'colors'"),
+        ("g.json", {"chapters": {"1": "Fair"}, "N": [["Ann", 8]]}, "its lists are 'chapters', 'N'"),
         ("g.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
         ("kgx.tar", "edges.tsv" + 248 * "\0" + "ustar", "unpack it"),
     ],

@@ -108,7 +108,7 @@ def test_graphify() -> None:
     graph = read_graph(GRAPHS / "graphify")
     document = json.loads((GRAPHS / "graphify" / "graph.json").read_text(encoding="utf-8"))
     own = networkx.node_link_graph(document, edges="links")
-    assert head(graph) == ("Graphify", len(own), own.size())
+    assert head(graph) == ("JSON lists", len(own), own.size())
     assert Counter(graph.relations.types) == Counter(link["relation"] for link in document["links"])
     assert entity(graph, "TooManyLoansError") == ("errors_toomanyloanserror", "code", "", 1)
     charge = [row for row, name in enumerate(graph.entities.names) if name == ".charge()"]
@@ -128,15 +128,15 @@ def test_llama_index_without_chunks() -> None:
 
 
 @pytest.mark.parametrize("file", ["graph.json", "graph.graphml"])
-def test_cognee_without_its_lexical_layer(file: str) -> None:
+def test_cognee_without_its_chunks(file: str) -> None:
     graph = read_graph(GRAPHS / "cognee" / file)
     document = json.loads((GRAPHS / "cognee" / "graph.json").read_text(encoding="utf-8"))
     types = Counter(node["type"] for node in document["nodes"])
-    assert head(graph) == ("Cognee", types["Entity"], len(document["edges"]) - 33)
+    assert head(graph)[1:] == (types["Entity"] + types["EntityType"], len(document["edges"]) - 21)
     dropped = {drop.what.split()[0]: drop.count for drop in graph.origin.dropped}
-    lexical = {"DocumentChunk": 3, "TextDocument": 1, "EntityType": 3}
-    assert dropped == lexical | {"is_part_of": 3, "contains": 18, "is_a": 12}
-    assert entity(graph, "jim hawkins")[1::2] == ("person", 3)
+    assert dropped == {"DocumentChunk": 3, "TextDocument": 1, "is_part_of": 3, "contains": 18}
+    assert relation(graph, "jim hawkins", "person")[0] == "is_a"
+    assert entity(graph, "jim hawkins")[3] == 3
 
 
 def test_apoc_without_documents_and_chunks() -> None:

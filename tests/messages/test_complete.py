@@ -150,7 +150,7 @@ def _texts(node: ast.expr, names: dict[str, Any]) -> Iterator[str]:
 
 def in_graph_notes() -> Iterator[str]:
     """What was not sound in a graph's file: a kind of flaw with its number, and one of it."""
-    kinds = {DANGLING, building.TWICE, building.KEYS, building.SHARED, building.ID_NAMES}
+    kinds = {DANGLING, building.TWICE, building.KEYS, building.SHARED, building.ID_NAMES, building.ID_TYPES}
     kinds |= {building.WEIGHTS, building.LOOPS, building.DUPLICATES}
     for path in (PACKAGE / "formats" / "graphs").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

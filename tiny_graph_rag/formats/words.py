@@ -41,36 +41,45 @@ def _set(text: str) -> frozenset[str]:
 ENTITY_LISTS = _keys("entities nodes vertices concepts 개체 엔티티 노드 实体 节点")
 RELATION_LISTS = _keys(
     """
-    relationships relations triples edges links rels triplets arcs claims statements 관계 엣지 关系 三元组 边
+    relationships relations triples edges links rels triplets extractedtriples arcs claims statements
+    관계 엣지 关系 三元组 边
     """
 )
 # What names of tables and files say that they hold.
 NODE_WORDS = _set(
     """
-    node nodes entity entities vertex vertices concepts 노드 개체 엔티티 实体 节点 nodelist
+    node nodes entity entities vertex vertices concepts 노드 개체 엔티티 实体 节点 nodelist entidades nodos
+    nós entités entites entitäten knoten entità nodi сущности узлы
     """
 )
 EDGE_WORDS = _set(
     """
     edge edges relation relations relationship relationships link links rel rels arcs 관계 엣지 关系 边
-    edgelist triples triplets facts statements
+    edgelist triples triplets facts statements relaciones aristas relações relacoes arestas kanten beziehungen
+    relazioni archi связи отношения
     """
+)
+# Types of nodes that are no entities, whoever uses them.
+CHUNK_NODES = _set(
+    "textchunk documentchunk textdocument pdfdocument audiodocument imagedocument textsummary nodeset"
 )
 # What holds the neighbours of each entity.
 ADJACENCIES = _keys("adjacency adjacencylist adjacencies adj adjlist neighbors neighbours graphdict")
+ENTITY_TYPES = _keys("entitytype nodetype entityclass")  # of records that are entities, related or not
 INNER_KEYS = _keys("properties attributes data attrs props")
 NODE_KEYS = _table(
     """
     id: id entityid nodeid vertexid conceptid canonicalid uid uuid guid identifier key iri uri nid eid
-        code 식별자 아이디 编号 標識
+        code cui curie 식별자 아이디 编号 標識
     name: name entityname nodename conceptname displayname preferredname preflabel lbl fullname title
         entity names node vertex concept term word 이름 명칭 개체 개체명 엔티티 노드 名称 名字 名稱 实体
-        实体名 實體 名前
-    type: entitytype nodetype type types labels nodelabel nodelabels entitylabel category categories kind
-        class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 实体类型
-        实体类别 节点类型 類型 种类 タイプ
+        实体名 實體 名前 nom nombre nome bezeichnung имя название
+    type: entitytype nodetype filetype type types labels nodelabel nodelabels entitylabel category categories
+        kind class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 实体类型
+        实体类别 节点类型 類型 种类 タイプ tipo categoría categoria catégorie categorie typ
+        kategorie тип категория
     description: description desc entitydescription summary definition observations 설명 정의 描述 说明
-        简介 説明
+        简介 説明 descripción descripcion descrição descricao beschreibung descrizione описание
     aliases: aliases alias altlabels altlabel synonyms alsoknownas 별칭 이명 别名 別名
     """
 )
@@ -81,7 +90,7 @@ EDGE_KEYS = _table(
         predicate pred edgelabel relationlabel relationshiplabel relationname relationshipname relname
         predicatelabel interaction interactiontype metaedge edge type label labels property verb kind name
         title p r predicateid 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词 謂語
-        関係 述語
+        関係 述語 relación relacion relação relacao beziehung relazione отношение связь тип tipo typ
     description: description desc relationshipdescription relationdescription edgedescription explanation
         설명 관계설명 描述 说明 説明
     weight: weight edgeweight relationshipweight strength relationshipstrength score weights value 가중치 权重
@@ -106,7 +115,9 @@ PAIRS = _pairs(
     subject/object subj/obj sub/obj head/tail source/target src/dst src/tgt source/destination source/dest
     src/dest src/target from/to start/end origin/destination 주어/목적어 주체/객체 출발점/도착점 출발/도착
     시작/끝 머리/꼬리 원본/대상 主语/宾语 主語/賓語 主語/目的語 主体/客体 头/尾 頭/尾 源/目标 源/目標
-    起点/终点 始点/終点
+    起点/终点 始点/終点 source/cible sujet/objet sujeto/objeto origen/destino fuente/destino sujeito/objeto
+    origem/destino subjekt/objekt quelle/ziel soggetto/oggetto origine/destinazione субъект/объект
+    источник/цель
     """
 )
 # These alone say too little, but for the first three.
@@ -148,7 +159,7 @@ DIRECTEDNESS = _set("directed undirected mixed mutual")
 UNUSED_KEYS = _set(
     "vector embeddingvector normlabel humanreadableid combineddegree sourcedegree targetdegree"
 )
-NO_TYPES = _set("node nodes entity vertex edge link relationship relation default custom")
+NO_TYPES = _set("node nodes entity vertex edge link relationship relation default custom rel")
 # What a label says where a graph is too small for counting.
 COMMON_TYPES = _set(
     """

@@ -40,14 +40,22 @@ TWICE = "keys written twice in one object (the last counts)"
 KEYS = "entities whose 'entity_id' differs from their key (the key counts)"
 SHARED = "names of more than one entity"
 ID_NAMES = "entities (all of them) have names that look like ids: is there a table of names?"
+ID_TYPES = "names of relation types (all of them) look like ids: is there a table of names?"
 WEIGHTS = f"relations with a negative or non-finite weight (taken as {DEFAULT_WEIGHT})"
 LOOPS = "self-loops (kept, never walked)"
 DUPLICATES = "duplicate relations (same ends and type; kept)"
-# 17, -3, 17.0, Q42, /m/0d3k14, a UUID, a hash
-_LIKE_ID = re.compile(
-    r"[+-]?[0-9]+(\.0)?|[QP][0-9]+|/[mg]/\w+|[0-9a-f]{32,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I
+# 17, -3, 17.0; E1, Q42, C0442805, GO:0008150, person_1; /m/0d3k14; a hash, a UUID
+_ID = re.compile(
+    r"[+-]?[0-9]+(\.0)?|[a-z]{1,4}-?[0-9]+|[a-z]{1,10}[:_][0-9]+|/[mg]/\w+|[0-9a-f]{24,}|"
+    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    re.I,
 )
 Record = Mapping[str, Any]
+
+
+def looks_like_id(text: str) -> bool:
+    """Whether a text names nothing that people know."""
+    return _ID.fullmatch(text) is not None
 
 
 class Notes:
@@ -121,8 +129,11 @@ def tables_of(
     names = list(entities.names)
     several = [repr(name) for name, count in Counter(names).items() if count > 1]
     notes.add(SHARED, len(several), several)
-    if all(map(_LIKE_ID.fullmatch, names)):
+    if all(map(looks_like_id, names)):
         notes.add(ID_NAMES, len(names), names)
+    types = relations.types.names
+    if all(map(looks_like_id, types)):
+        notes.add(ID_TYPES, len(types), types)
 
     def note(kind: str, rows: NDArray[np.integer[Any]]) -> None:
         notes.add(kind, len(rows), relations.ids.take(rows[:SHOWN_EXAMPLES]))

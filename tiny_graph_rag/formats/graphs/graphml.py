@@ -11,8 +11,9 @@ are kept as a detail.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -32,7 +33,6 @@ from tiny_graph_rag.messages import said
 DOCTYPE_REFUSED = (
     "a document type declaration (<!DOCTYPE>) is not allowed, because it can expand to any size; remove it"
 )
-FED_BYTES = 1 << 20
 LIGHTRAG_FILE = "graph_chunk_entity_relation.graphml"
 QUOTED = {"<id>", "<source>", "<target>", "entity_id", "entity_type", "description"}  # by old versions
 # What XML's own attributes say.
@@ -118,6 +118,10 @@ def without_quotes(text: str) -> str:
 
 # --- the parser
 
+# Attributes of nodes and edges that are columns, as Neo4j exports them.
+OWN_COLUMNS: dict[str, tuple[str, ...]] = {"node": ("labels",), "edge": ("label",)}
+NEEDED = {"node": ("id",), "edge": ("source", "target"), "key": ("id",)}
+
 
 @dataclass(slots=True)
 class XmlGraph:
@@ -132,23 +136,18 @@ class XmlGraph:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-# Attributes of nodes and edges that are columns, as Neo4j exports them.
-OWN_COLUMNS: dict[str, tuple[str, ...]] = {"node": ("labels",), "edge": ("label",)}
-NEEDED = {"node": ("id",), "edge": ("source", "target"), "key": ("id",)}
-
-
 def read_xml(path: Path) -> XmlGraph:
     """Nodes and edges with their data under the columns' names; hyperedges and ports are counted only.
 
     Raises GraphError, with line and column for what is no XML.
     """
-    target = _GraphML(path)
-    parser = ElementTree.XMLParser(target=target)
     buffer = mapped(path)
+    start = buffer[: 1 << 16].replace(b"\0", b"")  # also of UTF-16
+    if b"<!DOCTYPE" in start.partition(b"<graphml")[0]:
+        raise GraphError.at(path, said(DOCTYPE_REFUSED))
+    stream = BytesIO(buffer) if isinstance(buffer, bytes) else buffer
     try:
-        for place in range(0, len(buffer), FED_BYTES):
-            parser.feed(buffer[place : place + FED_BYTES])
-        parser.close()
+        return _graph(path, ElementTree.iterparse(stream, ("start", "end")))
     except ElementTree.ParseError as error:
         line, column = error.position
         what = expat.ErrorString(error.code)
@@ -157,77 +156,54 @@ def read_xml(path: Path) -> XmlGraph:
         raise GraphError.at(
             path, "the encoding that the first line names can't be read; save it as UTF-8"
         ) from error
-    return target.graph
 
 
-class _GraphML:
-    """What the parser calls with each element of a file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.graph = path, XmlGraph()
-        self.tags = 0
-        self._directed = "directed"
-        self._names: dict[tuple[str, str], str] = {}  # (node or edge, id of a key) → its column
-        self._defaults: dict[str, Properties] = {"node": {}, "edge": {}}
-        self._open: list[tuple[str, Properties]] = []
-        self._texts: list[str] = []
-        self._key = ""  # of an open <data>
-        self._declared: tuple[list[str], str] = ([], "")  # what an open <key> is for, and its column
-
-    def doctype(self, *_: object) -> None:
-        raise GraphError.at(self.path, said(DOCTYPE_REFUSED))
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        tag = tag.rpartition("}")[2]
-        self.tags += 1
-        if self.tags == 1 and tag != "graphml":
-            raise GraphError.at(self.path, "wanted <{root}>, got <{tag}>", root="graphml", tag=f"{tag:.40}")
-        for name in NEEDED.get(tag, ()):
-            if name not in attributes:
-                raise GraphError.at(
-                    self.path,
-                    "element {n}: a <{tag}> without the attribute {name}",
-                    n=f"{self.tags:,}",
-                    tag=tag,
-                    name=repr(name),
-                )
-        if tag in OWN_COLUMNS:
-            self._add(tag, attributes)
-        elif tag in ("data", "default"):
-            self._texts.clear()
-            self._key = attributes.get("key", "")
+def _graph(path: Path, events: Iterator[tuple[str, ElementTree.Element]]) -> XmlGraph:
+    """Of the starts and ends of elements; one that was read is cleared, so that no tree is built."""
+    graph = XmlGraph()
+    names: dict[tuple[str, str], str] = {}  # (node or edge, id of a key) → its column
+    defaults: dict[str, Properties] = {"node": {}, "edge": {}}
+    open: list[Properties] = []  # a node may hold a graph
+    direction, tags = "directed", 0
+    for event, element in events:
+        tag = element.tag.rpartition("}")[2]
+        if event == "start":
+            tags += 1
+            if tags == 1 and tag != "graphml":
+                raise GraphError.at(path, "wanted <{root}>, got <{tag}>", root="graphml", tag=f"{tag:.40}")
+            missing = [repr(name) for name in NEEDED.get(tag, ()) if name not in element.attrib]
+            if missing:
+                where = {"n": f"{tags:,}", "tag": tag, "name": missing[0]}
+                raise GraphError.at(path, "element {n}: a <{tag}> without the attribute {name}", **where)
+            if tag in OWN_COLUMNS:
+                open.append({**defaults[tag], **_attributes(tag, element, direction)})
+                (graph.nodes if tag == "node" else graph.edges).append(open[-1])
+            elif tag == "graph" and not graph.nodes:
+                direction = element.get("edgedefault", "directed")
+            elif tag in ("hyperedge", "port"):
+                graph.left_out[tag] = graph.left_out.get(tag, 0) + 1
+        elif tag in OWN_COLUMNS:
+            record = open.pop()
+            for data in element.iterfind("{*}data"):
+                key = data.get("key", "")
+                record[names.get((tag, key), key)] = "".join(data.itertext())
+            element.clear()
         elif tag == "key":
-            kind, name = attributes.get("for", "all"), attributes.get("attr.name", attributes["id"])
-            self._declared = [other for other in OWN_COLUMNS if kind in (other, "all")], name
-            for kind in self._declared[0]:
-                self._names[kind, attributes["id"]] = name
-                self.graph.columns[kind].append(name)
-        elif tag == "graph" and not self.graph.nodes:
-            self._directed = attributes.get("edgedefault", "directed")
-        elif tag in ("hyperedge", "port"):
-            self.graph.left_out[tag] = self.graph.left_out.get(tag, 0) + 1
+            kind, name = element.get("for", "all"), element.get("attr.name", element.attrib["id"])
+            default = element.find("{*}default")
+            for about in (about for about in OWN_COLUMNS if kind in (about, "all")):
+                names[about, element.attrib["id"]] = name
+                graph.columns[about].append(name)
+                if default is not None:
+                    defaults[about][name] = "".join(default.itertext())
+    return graph
 
-    def _add(self, kind: str, attributes: dict[str, str]) -> None:
-        """Add a node or an edge."""
-        own = {name: attributes[name] for name in OWN_COLUMNS[kind] if name in attributes}
-        record = {**self._defaults[kind], **own, **{f"<{name}>": attributes[name] for name in NEEDED[kind]}}
-        if kind == "edge":
-            directed = attributes.get("directed", self._directed)
-            record |= {"<id>": attributes.get("id", ""), "<directed>": str(directed in ("true", "directed"))}
-        (self.graph.nodes if kind == "node" else self.graph.edges).append(record)
-        self._open.append((kind, record))
 
-    def data(self, text: str) -> None:
-        self._texts.append(text)
-
-    def end(self, tag: str) -> None:
-        tag = tag.rpartition("}")[2]
-        if tag in OWN_COLUMNS:
-            self._open.pop()
-        elif tag == "data" and self._open:
-            kind, record = self._open[-1]
-            record[self._names.get((kind, self._key), self._key)] = "".join(self._texts)
-        elif tag == "default":
-            kinds, column = self._declared
-            for kind in kinds:
-                self._defaults[kind][column] = "".join(self._texts)
+def _attributes(tag: str, element: ElementTree.Element, direction: str) -> Properties:
+    """What XML's attributes say of a node or an edge."""
+    own = {name: element.attrib[name] for name in OWN_COLUMNS[tag] if name in element.attrib}
+    own |= {f"<{name}>": element.attrib[name] for name in NEEDED[tag]}
+    if tag == "edge":
+        directed = element.get("directed", direction)
+        own |= {"<id>": element.get("id", ""), "<directed>": str(directed in ("true", "directed"))}
+    return own

@@ -31,20 +31,23 @@ from tiny_graph_rag.formats.graphs.roles import (
     of_role,
 )
 from tiny_graph_rag.formats.graphs.rows import Rows, end_text, fill_entities, fill_relations, place_in
-from tiny_graph_rag.formats.graphs.table import Table, columns_of, flat, key_of, looks_like_id, text_of
+from tiny_graph_rag.formats.graphs.table import Table, columns_of, flat, key_of, text_of
 from tiny_graph_rag.formats.words import (
     ADJACENCIES,
     ENTITY_LISTS,
+    ENTITY_TYPES,
     NODE_KEYS,
     PASSAGE_IDS,
     PASSAGE_TEXTS,
     RELATION_LISTS,
     Role,
 )
+from tiny_graph_rag.graph.building import looks_like_id
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import Said, said
 
 LINES = (".jsonl", ".ndjson")
+BROKEN = "triples that are not three texts (left out)"
 TRIPLE = ("source", "relation", "target")
 WANTED = (
     'wanted {"entities": […], "relations": […]}, or a list of [source, relation, target] or of objects with '
@@ -75,6 +78,10 @@ def _is_lists(head: Head) -> bool:
     "lists of entities and relations, or of triples, as scripts and models write them",
     _is_lists,
     suffixes=LINES,
+    within=(
+        *("graph.json", "graphify-out/graph.json"),
+        *("openie_results_*.json", "outputs/*/openie_results_*.json"),
+    ),
     general=True,
     takes_columns=True,
 )
@@ -160,6 +167,11 @@ def fill(rows: Rows, lists: Lists, given: Columns = NONE) -> None:
     entities = flat(_objects(rows, listed, lists.places[0], said("a name or an object")))
     known = {end_text(entity) for entity in entities} | {text_of(entity.get("name")) for entity in entities}
     relations = _of_lists(lists.relations, known)
+    sound = [value for value in relations if not isinstance(value, list)]
+    for value in relations if sound else ():
+        if isinstance(value, list):
+            rows.flaw(BROKEN, f"{value!r:.60}")
+    relations = sound or relations
     relations = flat(_objects(rows, relations, lists.places[1], said("a source and a target")))
     given.check([*columns_of(entities), *columns_of(relations)], rows.path)
     table = Table.of_records(relations)
@@ -168,7 +180,7 @@ def fill(rows: Rows, lists: Lists, given: Columns = NONE) -> None:
     if entities:
         fill_entities(rows, Table.of_records(entities), given, place=lists.places[0])
     alone, place = not entities, lists.places[1]
-    fill_relations(rows, table, given, roles, alone=alone, place=place, is_directed=lists.is_directed)
+    fill_relations(rows, table, given, alone=alone, place=place, is_directed=lists.is_directed)
     for key in lists.others:
         rows.dropped("lists that hold neither entities nor relations", key)
 
@@ -230,7 +242,7 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
         return _of_list(document)
     if not isinstance(document, dict):
         return None
-    if document and all(key.isdecimal() for key in document):
+    if document and all(key.isdecimal() and isinstance(document[key], list | dict) for key in document):
         return _of_list(list(document.values()))
     by_key = {key_of(key): key for key in reversed(document)}
     named = [by_key[key] for key in ENTITY_LISTS if key in by_key]
@@ -307,9 +319,14 @@ def _inner(entities: list[Any]) -> list[Any]:
 
 
 def _relations(value: Any) -> list[Any] | None:
-    """Relations as a list; None for what holds none, such as the names of relation types."""
+    """Relations as a list, of a dictionary by id or by type; None for what holds none, such as the names of
+    relation types."""
     if isinstance(value, dict) and value and all(isinstance(inner, dict) for inner in value.values()):
         return list(value.values())
+    if isinstance(value, dict) and value and all(isinstance(inner, list) for inner in value.values()):
+        typed = [(type, pair) for type, several in value.items() for pair in several]
+        pairs = [pair for _, pair in typed if isinstance(pair, list) and len(pair) == 2]
+        return [[pair[0], type, pair[1]] for type, pair in typed] if len(pairs) == len(typed) else None
     return value if isinstance(value, list) and not (value and isinstance(value[0], str)) else None
 
 
@@ -413,7 +430,8 @@ def _of_list(values: list[Any]) -> Lists:
         if passages := _passages(values):
             return Lists(passages, [])
         related = _inner(values)
-        return Lists(values if related else None, related or values)
+        are_entities = related or any(key_of(key) in ENTITY_TYPES for key in columns_of(values))
+        return Lists(values, related) if are_entities else Lists(None, values)
     sides = [set(of_role(ends, Role.SOURCE)), set(of_role(ends, Role.TARGET))]
     names = {*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME]}
     entities: list[Any] = []

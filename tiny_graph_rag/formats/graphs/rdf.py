@@ -177,6 +177,8 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
     notation, form = _form(path, bytes(buffer[: 1 << 16]))
     if form == "RDF_XML" and -1 < buffer.find(b"<!DOCTYPE") < buffer.find(b"<rdf:RDF"):
         raise GraphError.at(path, said(DOCTYPE_REFUSED))
+    if buffer.find(b"<rdf:RDF") >= 0 > buffer.find(b"</rdf:RDF"):  # which the parser doesn't miss
+        raise GraphError.at(path, "the file is cut off: </rdf:RDF> is missing")
     blank: dict[str, str] = {}
 
     def key(resource: Any) -> str:
@@ -186,7 +188,7 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
         return blank.setdefault(text, f"_:b{len(blank) + 1}") if _UNNAMED.fullmatch(text) else text
 
     try:
-        for quad in pyoxigraph.parse(bytes(buffer), format=getattr(pyoxigraph.RdfFormat, form)):
+        for quad in pyoxigraph.parse(bytes(buffer), format=getattr(pyoxigraph.RdfFormat, form), lenient=True):
             subject, value = key(quad.subject), quad.object
             if isinstance(value, pyoxigraph.Literal):
                 yield subject, quad.predicate.value, value.value, value.language or ""
@@ -197,7 +199,12 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
         place = f"{path}:{line}:{column}" if line else str(path)
-        raise GraphError.at(place, "not {notation}: {why}", notation=notation, why=error.args[0]) from error
+        raise GraphError.at(
+            place,
+            "not {notation}: {why}. If another program reads the file, save it there as Turtle",
+            notation=notation,
+            why=error.args[0],
+        ) from error
 
 
 def _form(path: Path, head: bytes) -> tuple[str, str]:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from tiny_graph_rag.errors import GraphError, UsageError, unknown
-from tiny_graph_rag.formats.graphs.table import Table, admin_kind, key_of, looks_like_id, words_of
+from tiny_graph_rag.formats.graphs.table import Table, admin_kind, key_of, words_of
 from tiny_graph_rag.formats.tables import columns_in, is_number
 from tiny_graph_rag.formats.words import (
     CHUNK_KEYS,
@@ -42,6 +42,7 @@ from tiny_graph_rag.formats.words import (
     UNUSED_KEYS,
     Role,
 )
+from tiny_graph_rag.graph.building import looks_like_id
 
 LONGEST_NAME = 120
 MOST_TYPES = 2 / 3  # of the values of a column of types, those that differ
@@ -49,6 +50,7 @@ LABEL = "label"  # a kind of columns at an end: a name or a type
 KINDS = ((Role.ID, ID_WORDS), (Role.TYPE, TYPE_WORDS), (LABEL, LABEL_WORDS))
 ALL_PAIRS = (*PAIRS, *LETTERS, *COUNTED)
 
+TYPE_STEMS = {"type", "relation", "predicate"}
 TIME = re.compile(r"(1[0-9]|20)[0-9]{2}(-[0-9]{1,2}(-[0-9]{1,2}([T ].*)?)?)?")
 
 # What `--columns ROLE=COLUMN` may name, of a table of entities and of one of relations.
@@ -142,23 +144,30 @@ def listed(columns: Iterable[str]) -> str:
 NONE = Columns()
 
 
-def edge_roles(table: Table, given: Columns = NONE, *, strict: bool = False) -> dict[str, str]:
+def edge_roles(
+    table: Table, given: Columns = NONE, *, strict: bool = False, known: Collection[str] = ()
+) -> dict[str, str]:
     """What each column of a table of relations is: column → role, in the order in which they count.
 
     Without `SOURCE` and `TARGET` among them it is no such table. strict: for a line that may be a triple:
-    only words that are a header's.
+    only words that are a header's. known: ids and names of entities, most of which the columns of ends hold
+    where no words tell them.
     """
     roles = given.roles(EDGE_NAMES, table.names)
     left = [column for column in table.names if column not in roles]
     if not {Role.SOURCE, Role.TARGET} & set(roles.values()):
         _add_ends(roles, table, [column for column in left if not _is_time(table, column)], strict)
+    if known and not has_ends(roles):
+        ends = [column for column in left if _are_known(table.texts(column), known)]
+        roles.update(zip(ends, (Role.SOURCE, Role.TARGET), strict=True) if len(ends) == 2 else ())
     for column in left:
         if column not in roles and _is_directedness(table, column):
             roles[column] = Role.DIRECTED
     _add_keys(roles, table, {**EDGE_KEYS, Role.UNUSED: ("key",)})
-    if Role.TYPE not in roles.values():  # `partnership_type`
-        kinds = [column for column in left if column not in roles and words_of(column)[-1:] == ("type",)]
-        roles.update(dict.fromkeys(kinds[:1], Role.TYPE))
+    if Role.TYPE not in roles.values():  # `partnership_type`, `relation_en`
+        rest = [column for column in left if column not in roles]
+        kinds = [name for name in rest if TYPE_STEMS & {*words_of(name)[:1], *words_of(name)[-1:]}]
+        roles.update(dict.fromkeys(kinds, Role.TYPE))
     return _deciding(roles, table, given)
 
 
@@ -175,6 +184,8 @@ def node_roles(table: Table, given: Columns = NONE) -> dict[str, str]:
             roles[column] = Role.TYPE
         elif key_of(column) == "label":
             _add_label(roles, table, column)
+    if Role.ID not in roles.values():
+        _add_id(roles, table, left)
     _add_languages(roles, left)
     if Role.NAME not in roles.values():
         _add_name(roles, table, left)
@@ -213,8 +224,10 @@ def _add_keys(roles: dict[str, str], table: Table, vocabulary: Mapping[str, tupl
 
 
 def _may_be(role: str, table: Table, column: str) -> bool:
-    """Whether a column's values fit a role: weights are numbers, groups are none."""
+    """Whether a column's values fit a role: types are a line each, weights are numbers, groups are none."""
     key = key_of(column)
+    if role == Role.TYPE and any("\n" in text or "<br" in text for text in table.texts(column)):
+        return False  # what a page shows of it
     if role == Role.WEIGHT:
         return key in ("weight", "가중치") or not table.texts(column) or not _are_words(table, column)
     return key != "group" or (_are_words(table, column) and not _hold_only(table, column, NO_TYPES))
@@ -271,14 +284,26 @@ def _add_languages(roles: dict[str, str], columns: Sequence[str]) -> None:
         roles[column] = Role.ALIASES if Role.NAME in roles.values() else Role.NAME
 
 
+def _add_id(roles: dict[str, str], table: Table, columns: Sequence[str]) -> None:
+    """The first column such as `movieId` whose values all differ."""
+    for column in columns:
+        texts = table.texts(column)
+        is_id = len(words_of(column)) > 1 and words_of(column)[-1] in ("id", "key", "code", "uri", "iri")
+        if column not in roles and is_id and texts and len(set(texts)) == table.rows:
+            roles[column] = Role.ID
+            return
+
+
 def _add_name(roles: dict[str, str], table: Table, columns: Sequence[str]) -> None:
-    """A name by its looks: `username`, `text`; where ids say nothing, the first short texts of which few are
-    equal."""
+    """A name by its looks: `username`, `umls_concept`, `text`; where ids say nothing, the first short texts.
+    Few of its values are equal."""
     left = [column for column in columns if roles.get(column, Role.DETAIL) == Role.DETAIL]
     for column in left:
         last = (words_of(column) or ("",))[-1]
-        is_text = last in ("text", "value", "word", "mention") and _are_short(table, column)
-        if last.endswith(("name", "names")) or is_text:
+        is_text = last in ("text", "value", "word", "mention", "concept", "term") and _are_short(
+            table, column
+        )
+        if (last.endswith(("name", "names")) or is_text) and not are_types(table.texts(column)):
             roles[column] = Role.NAME
             return
     ids = [text for column in of_role(roles, Role.ID) for text in table.texts(column)]
@@ -312,6 +337,10 @@ def _are_short(table: Table, column: str) -> bool:
     """Whether a column holds single values that are no longer than names."""
     texts = table.texts(column)
     return bool(texts) and all(len(text) <= LONGEST_NAME and text[:1] not in ("[", "{") for text in texts)
+
+
+def _are_known(texts: Sequence[str], known: Collection[str]) -> bool:
+    return 2 * sum(text in known for text in texts) > len(texts)
 
 
 def _hold_only(table: Table, column: str, words: frozenset[str]) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, Problems
-from tiny_graph_rag.formats.graphs.roles import NONE, Columns, edge_roles, listed, node_roles
+from tiny_graph_rag.formats.graphs.roles import NONE, Columns, edge_roles, has_ends, listed, node_roles
 from tiny_graph_rag.formats.graphs.table import (
     SEPARATOR,
     Table,
@@ -42,12 +43,13 @@ from tiny_graph_rag.formats.graphs.table import (
     text_of,
 )
 from tiny_graph_rag.formats.tables import is_number
-from tiny_graph_rag.formats.words import NODE_KEYS, Role
+from tiny_graph_rag.formats.words import CHUNK_NODES, NODE_KEYS, Role
 from tiny_graph_rag.graph.building import (
     UNKNOWN_RELATION,
     UNKNOWN_TYPE,
     Notes,
     entities_of,
+    looks_like_id,
     relations_of,
     tables_of,
 )
@@ -57,10 +59,8 @@ from tiny_graph_rag.messages import said
 
 TEXT_NODES = frozenset({"document", "chunk"})  # where they hold one of TEXTS
 TEXTS = ("page_content", "text")
-# Of graphs in which chunks are nodes: labels in lower case without underscores.
-LEXICAL = frozenset(
-    {"document", "chunk", "textchunk", "documentchunk", "textnode", "textdocument", "community"}
-)
+# Labels in lower case without underscores; of graphs in which chunks are nodes also what anybody may use.
+LEXICAL = CHUNK_NODES | {"document", "chunk", "textnode", "community"}
 ENTITY_MARK = "__Entity__"
 INNER = frozenset({ENTITY_MARK, "__KGBuilder__", "__Node__", "__tempEntity__", "Entity"})  # tools' own labels
 UNDIRECTED_WORDS = frozenset({"undirected", "mutual", "false", "0"})
@@ -73,6 +73,7 @@ SOME_UNDIRECTED = (
 )
 
 AMBIGUOUS = "relations whose end is a name of several entities (the first of them is taken)"
+UNLISTED = "names at ends of relations that no table of entities lists (taken as entities)"
 LOOKED_AT = 100_000  # ends, for examples of those that are missing
 
 Roles = Mapping[str, str]
@@ -106,11 +107,11 @@ class Rows:
     """Entities and relations of one file, in file order; `graph` once at the end.
 
     Entities have ids; a second one of the same id fills what the first left empty. Relations name their ends
-    by id and may stand before them.
+    by id and may stand before them. takes_ends: an end that is not listed is an entity, too.
     """
 
-    def __init__(self, path: Path, writer: str) -> None:
-        self.path, self.writer = path, writer
+    def __init__(self, path: Path, writer: str, *, takes_ends: bool = False) -> None:
+        self.path, self.writer, self.takes_ends = path, writer, takes_ends
         self.known: dict[str, int] = {}
         self.names: list[str] = []
         self.types: list[str] = []
@@ -188,20 +189,32 @@ class Rows:
     def graph(self) -> KnowledgeGraph:
         """Raises GraphError with all problems, and for a file without entities."""
         self.problems.check()
+        rows_of = self.end_rows()
+        if self.takes_ends:
+            for end in (end for end, row in rows_of.items() if row < 0):
+                rows_of[end] = len(self.names)
+                self.entity(end, end)
+                self.flaw(UNLISTED, repr(end))
         ids = list(self.known)
         nameless = [row for row, name in enumerate(self.names) if not name or not name.strip()]
         for row in nameless:
             self.names[row] = ids[row]
+        count = Counter(self.names)
+        for row, (id, name) in enumerate(zip(ids, self.names, strict=True)):
+            if count[name] > 1 and id not in (name, *self.aliases[row]) and not looks_like_id(id):
+                self.aliases[row] = [*self.aliases[row], id]
         if 0 < len(nameless) < len(ids):  # where none has a name, ids are the names
             self.flaw(NAMELESS, ids[nameless[0]], len(nameless))
         dropped = tuple(Dropped(*told) for told in self._dropped.found())
         if not ids:
-            held = ", ".join(f"{part.count:,} {part.what}" for part in dropped)
+            held = ", ".join(f"{part.count:,} {part.what}" for part in dropped) if self.texts else ""
             raise GraphError.at(
                 self.path,
                 "read as {writer}, the file has no entities; it needs at least one{held}",
                 writer=self.writer,
-                held=said(". It holds {parts}", parts=held) if held else "",
+                held=said(". It holds {parts}; have its program extract entities too", parts=held)
+                if held
+                else "",
             )
         entities = entities_of(
             {
@@ -214,7 +227,6 @@ class Rows:
                 "details": self.details,
             }
         )
-        rows_of = self._end_rows()
         blocks = []
         for block in self.blocks:
             self._count_ambiguous(block)
@@ -236,7 +248,7 @@ class Rows:
             if count:
                 self.flaw(AMBIGUOUS, repr(block.ends[int(is_ambiguous.argmax())]), count)
 
-    def _end_rows(self) -> dict[str, int]:
+    def end_rows(self) -> dict[str, int]:
         """End → row of its entity: by id, else by name, whatever its case, else by number; -1 for none."""
         ends = dict.fromkeys(end for block in self.blocks for end in block.ends)
         found = {end: self.known.get(end, -1) for end in ends}
@@ -340,7 +352,7 @@ def _without_text_nodes(rows: Rows, table: Table, is_list: bool, lexical: Collec
     is_marked = bool(lexical) and any(ENTITY_MARK in found for found in labels)
     kept = []
     for row, found in enumerate(labels):
-        known = lexical or (TEXT_NODES if texts is not None and texts[row] else ())
+        known = lexical or (CHUNK_NODES | TEXT_NODES if texts is not None and texts[row] else CHUNK_NODES)
         label = next((label for label in found if bare(label) in known), "")
         if is_marked:
             label = "" if ENTITY_MARK in found else label or next(iter(found), "unlabelled")
@@ -368,7 +380,9 @@ def fill_relations(
     Raises GraphError where no column names the ends.
     """
     table.roles = own or edge_roles(table, given)
-    if table.names and not (table.columns(Role.SOURCE) and table.columns(Role.TARGET)):
+    if not has_ends(table.roles):
+        table.roles = edge_roles(table, given, known={*rows.known, *rows.names})
+    if table.names and not has_ends(table.roles):
         raise GraphError(
             "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
             "--columns source=COLUMN,target=COLUMN,relation=COLUMN",
@@ -505,7 +519,10 @@ def _lines(value: Any) -> str:
     """A description: of several observations one a line, the same one once."""
     if isinstance(value, str) and SEPARATOR in value:
         return "\n".join(dict.fromkeys(list_of(value)))
-    return "\n".join(strings_of(value)) if isinstance(value, list) else text_of(value)
+    if isinstance(value, list):
+        value = [part.get("text", part) if isinstance(part, dict) else part for part in value]
+        return "\n".join(strings_of(value))
+    return text_of(value)
 
 
 def end_text(value: Any) -> str:

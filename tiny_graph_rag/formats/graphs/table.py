@@ -189,7 +189,6 @@ def _is_blank(cells: Cells) -> bool:
 # --- how columns are spelled
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
-_ID = re.compile(r"[A-Za-z]{0,4}[-_:]?[0-9]+|[0-9a-f]{24,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 _ADMIN = re.compile(
     r"(?P<name>[^:]*):(?P<kind>ID|START_ID|END_ID|TYPE|LABEL|IGNORE|[a-z]+(?:\[\])?)"
     r"(?:\((?P<space>[^()]*)\))?(?:\{.*\})?",
@@ -228,11 +227,6 @@ def words_of(column: str) -> tuple[str, ...]:
 def key_of(column: str) -> str:
     """`Entity Type`, `entityType` → `entitytype`."""
     return "".join(words_of(column))
-
-
-def looks_like_id(text: str) -> bool:
-    """17, Q42, E1, a UUID, a hash."""
-    return _ID.fullmatch(text) is not None
 
 
 def bare(label: str) -> str:

@@ -20,6 +20,7 @@ from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
 from tiny_graph_rag.formats.graphs.json_lists import document_of
 from tiny_graph_rag.formats.graphs.roles import (
+    EDGE_NAMES,
     NONE,
     TIME,
     Columns,
@@ -28,6 +29,7 @@ from tiny_graph_rag.formats.graphs.roles import (
     names_ends,
     names_entities,
     node_roles,
+    of_role,
 )
 from tiny_graph_rag.formats.graphs.rows import Rows, fill_entities, fill_relations, place_in
 from tiny_graph_rag.formats.graphs.table import (
@@ -36,13 +38,13 @@ from tiny_graph_rag.formats.graphs.table import (
     admin_kind,
     flat,
     key_of,
-    looks_like_id,
     parquet_table,
     words_of,
     worksheet_tables,
 )
 from tiny_graph_rag.formats.tables import delimiter_of, is_number
 from tiny_graph_rag.formats.words import EDGE_KEYS, EDGE_WORDS, HEADER_WORDS, NODE_KEYS, NODE_WORDS, Role
+from tiny_graph_rag.graph.building import looks_like_id
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 if TYPE_CHECKING:
@@ -175,18 +177,24 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     tables=tables_beside,
 )
 def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
+    """Where entities are listed for few of the ends, the others are entities as well; where for none, the
+    table of relations stands alone."""
     rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], "tables")
     tables = [table_of(path, rows) for path in paths]
+    if any(table.is_edges for table in tables):
+        for table in (table for table in tables if table.is_edges is None):
+            table.is_edges = names_ends(table.names, columns)
     try:
         return of_tables(rows, tables, columns)
     except GraphError:
         edges = [table for table in tables if table.is_edges]
         if not edges or len(edges) == len(tables):
             raise
-        alone = Rows(rows.path, rows.writer)
-        for table in (table for table in tables if not table.is_edges):
-            alone.flaw(STRANGERS, table.name)
-        graph = of_tables(alone, edges, columns)
+        is_shared = any(row >= 0 for row in rows.end_rows().values())
+        again = Rows(rows.path, rows.writer, takes_ends=is_shared)
+        for table in (table for table in tables if not table.is_edges and not is_shared):
+            again.flaw(STRANGERS, table.name)
+        graph = of_tables(again, tables if is_shared else edges, columns)
         if all(map(looks_like_id, graph.entities.names)):
             raise
         return graph
@@ -228,7 +236,7 @@ def _is_triples(head: Head) -> bool:
     takes_columns=True,
 )
 def read_triples(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
-    """Without a header the order is source, relation, target."""
+    """Without a header the order is source, relation, target; of more columns the user says the numbers."""
     path, own = paths[0], None
     rows = Rows(path, "triples")
     if Head.of(path).is_parquet:
@@ -236,8 +244,8 @@ def read_triples(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGra
         columns.check([*table.names, *table.unread], path)
     else:
         first, table = csv_table(path, rows, lambda names: _is_header(names, columns))
-        columns.check(first, path)
-        if not _is_header(first, columns):
+        columns.check([*first, *table.names], path)
+        if not _is_header(first, columns) and not columns.roles(EDGE_NAMES, table.names):
             _check_first_line(path, first, table)
             own = _headless_roles(table)
     fill_relations(rows, table, columns, own, alone=True, place="row {}")
@@ -285,7 +293,8 @@ def _check_first_line(path: Path, first: Sequence[str], table: Table) -> None:
         path,
         "wanted source, relation and target in each line, or a header that names them; the first line is: "
         "{names}. If it is a header, say which columns they are: --columns "
-        "source={source},relation={relation},target={target}. If the table has entities alone, add the table "
+        "source={source},relation={relation},target={target}; without one the columns are called 'field 1', "
+        "'field 2' and so on. If the table has entities alone, add the table "
         "of relations: -g {file},RELATIONS",
         names=", ".join(first)[:120],
         source=source,
@@ -380,7 +389,7 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
     """
     nodes, edges = _sorted(rows, tables, given)
     given.check([column for table in (*nodes, *edges) for column in table.names], rows.path)
-    _apart([*nodes, *edges])
+    _apart(nodes, edges)
     for table in nodes:
         if len(nodes) > 1:
             _put_label(table, "type")
@@ -388,13 +397,8 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
     for table in edges:
         if len(edges) > 1:
             _put_label(table, "relation")
-        roles = edge_roles(Table.of_header(table.names), given)
-        left = [name for name in table.names if name not in roles]
-        own = None
-        if len(left) == 2 and not has_ends(roles):  # the table's name says that they are ends
-            own = {**roles, left[0]: Role.SOURCE, left[1]: Role.TARGET}
         table.row_label = ""
-        fill_relations(rows, table, given, own, alone=not nodes, place=place_in(table.name))
+        fill_relations(rows, table, given, alone=not nodes, place=place_in(table.name))
     return rows.graph()
 
 
@@ -462,16 +466,19 @@ def _put_label(table: Table, column: str) -> None:
         table.put(column, [table.label] * table.rows)
 
 
-def _apart(tables: Sequence[Table]) -> None:
-    """Ids of several id spaces (`:ID(Person)`, `:ID(Film)`), which may be equal, with their space before
-    them."""
-    of_ids = [
-        (table, column, admin)
-        for table in tables
-        for column in table.names
-        if (admin := admin_column(column)) and admin.kind in ("ID", "START_ID", "END_ID") and admin.space
-    ]
-    if len({admin.space for _, _, admin in of_ids if admin.kind == "ID"}) > 1:
-        for table, column, admin in of_ids:
-            cells = table.cells(column)
-            table.put(column, [f"{admin.space}:{cell}" if cell not in (None, "") else cell for cell in cells])
+def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
+    """Ids that several tables of entities have in common, with what differs before them: their space
+    (`:ID(Person)`), or the name of their column (`movie_id`), which relations have as well."""
+    own = {column for table in nodes for column in of_role(node_roles(table), Role.ID)[:1]}
+    ids = [set(table.cells(column)) for table in nodes for column in table.names if column in own]
+    is_shared = len(own) > 1 and sum(map(len, ids)) > len(set().union(*ids))
+    spaces = {column: column for column in own if is_shared and not admin_kind(column)}
+    for column in (column for table in (*nodes, *edges) for column in table.names):
+        admin = admin_column(column)
+        if admin and admin.kind in ("ID", "START_ID", "END_ID") and admin.space:
+            spaces[column] = admin.space
+    if len({space for column, space in spaces.items() if column in own}) > 1:
+        for table in (*nodes, *edges):
+            for column in (column for column in table.names if column in spaces):
+                cells, space = table.cells(column), spaces[column]
+                table.put(column, [f"{space}:{cell}" if cell not in (None, "") else cell for cell in cells])
