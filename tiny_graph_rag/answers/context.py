@@ -122,10 +122,7 @@ class ContextMaker:
         return replace(self._fact(said, known.descriptions[relation], source, target), relation=relation)
 
     def _fact(self, said: str, description: str, *entities: int) -> Fact:
-        text = _one_line(f"{said}: {description}" if description else said)
+        text = f"{said}: {description}" if description else said
+        # One line, so that no description can pass for another fact or leave the fence.
+        text = _FENCE.sub("‹", " ".join(text.split()))
         return Fact(text, tuple(dict.fromkeys(entities)), self.counter.count(f" {text}\n"))
-
-
-def _one_line(text: str) -> str:
-    """A fact is one line, so that no description can pass for another fact or leave the fence."""
-    return _FENCE.sub("‹", " ".join(text.split()))

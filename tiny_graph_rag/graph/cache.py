@@ -63,7 +63,9 @@ class GraphCache:
 
         with suppress(BadRecordError):
             return opened()
-        self._remove_older(sha256)
+        for older in (self.folder / "graphs").glob(f"{sha256[:32]}-*"):
+            if older != home:
+                shutil.rmtree(older, ignore_errors=True)
         triples = large()
         if triples is not None:
             from tiny_graph_rag.graph.large import build
@@ -92,11 +94,6 @@ class GraphCache:
                 note.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(note, [sha256.encode()])
         return sha256
-
-    def _remove_older(self, sha256: str) -> None:
-        for older in (self.folder / "graphs").glob(f"{sha256[:32]}-*"):
-            if not older.name.endswith(_code_digest()[:16]):
-                shutil.rmtree(older, ignore_errors=True)
 
 
 @cache

@@ -50,7 +50,9 @@ class Abbreviation:
 def abbreviations(graph: KnowledgeGraph) -> list[Abbreviation]:
     """The abbreviations that two entities at least are called by, in the order of the entities."""
     index = NameIndex.of(graph)
-    stated = [*_in_names(graph), *_in_descriptions(graph, index)]
+    forms = [(row, long_and_short(name)) for row, name in enumerate(graph.entities.names)]
+    stated = [(*pair, row, True) for row, pair in forms if pair]
+    stated += _in_descriptions(graph, index)
     longs: dict[str, set[str]] = defaultdict(set)
     for long, short, _, _ in stated:
         longs[fold(short)].add(core_of(long).text)
@@ -99,12 +101,6 @@ def _numbers_of(form: str) -> Iterable[str]:
     """The form, and its plural or singular: TPZ, TPZs."""
     singular = form.removesuffix("s").removesuffix("S")
     return dict.fromkeys((form, singular, f"{singular}s", f"{singular}S"))
-
-
-def _in_names(graph: KnowledgeGraph) -> Iterator[tuple[str, str, int, bool]]:
-    for row, name in enumerate(graph.entities.names):
-        if forms := long_and_short(name):
-            yield *forms, row, True
 
 
 def _in_descriptions(graph: KnowledgeGraph, index: NameIndex) -> Iterator[tuple[str, str, int, bool]]:

@@ -11,7 +11,6 @@ it. Only words that no relation type's name holds are looked up there.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache
 from pkgutil import get_data
@@ -64,14 +63,10 @@ def kind_of_type(entity_type: str) -> Kind:
     return Kind.UNKNOWN
 
 
-def kinds_of_types(names: Sequence[str]) -> NDArray[np.uint8]:
-    """The kind of each entity type; of no type, UNKNOWN."""
-    return np.array([kind_of_type(name) for name in names] or [Kind.UNKNOWN], dtype=np.uint8)
-
-
 def kinds_of_entities(types: Categories) -> NDArray[np.uint8]:
     """The kind of each entity, as a column."""
-    return kinds_of_types(types.names)[types.codes]
+    kinds = np.array([kind_of_type(name) for name in types.names], dtype=np.uint8)
+    return kinds[types.codes]
 
 
 _DATE = re.compile(

@@ -136,19 +136,17 @@ class NameAndTextLinker(Linker):
         return [self._with_text_seeds(question) for question in self.names.link(examples)]
 
     def _with_text_seeds(self, question: LinkedQuestion) -> LinkedQuestion:
-        question = self._without_common_words(question)
+        named = [seed for seed in question.seeds if not self._is_common_word(seed)]
+        if len(named) < len(question.seeds):
+            question = replace(question, seeds=tuple(named))
         seeds = self._seeds(tuple(tokens(without_seeds(question))[0].values()), bool(question.seeds))
         if not seeds:
             return question
         return replace(question, seeds=(*question.seeds, *seeds), tried=())
 
-    def _without_common_words(self, question: LinkedQuestion) -> LinkedQuestion:
-        """Without names that are rather words: one word in lower case that many texts of the graph hold, as
-        `treatment` in a graph of medicine. Its entity may still match by text."""
-        kept = tuple([seed for seed in question.seeds if not self._is_common_word(seed)])
-        return question if len(kept) == len(question.seeds) else replace(question, seeds=kept)
-
     def _is_common_word(self, seed: Seed) -> bool:
+        """Whether a name is rather a word: one in lower case that many texts of the graph hold, as
+        `treatment` in a graph of medicine. Its entity may still match by text."""
         if seed.rule not in WORD_RULES or not seed.mention.islower() or not seed.mention.isalpha():
             return False
         stem = content_stem(seed.mention)

@@ -246,11 +246,12 @@ class Parameters:
 
     def of(self, call: Call) -> dict[str, Any]:
         """The optional part of a request."""
+        strict = {"name": call.schema_name, "strict": True, "schema": call.schema}
         wanted: dict[str, Any] = {
             "max_tokens": call.max_tokens,
             "temperature": call.temperature,
             "seed": call.seed,
-            "response_format": None if call.schema is None else _strict(call.schema_name, call.schema),
+            "response_format": call.schema and {"type": "json_schema", "json_schema": strict},
         }
         sent = {INSTEAD[name] if name in self._refused else name: value for name, value in wanted.items()}
         return {name: value for name, value in sent.items() if name is not None and value is not None}
@@ -261,10 +262,6 @@ class Parameters:
         if named in INSTEAD:
             self._refused.add(named)
         return named in INSTEAD
-
-
-def _strict(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
 
 
 def _named(body: object, sent: Mapping[str, Any]) -> str:
