@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import unicodedata
@@ -61,8 +60,6 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
     for place in places:
         found = _existing(place)
         if found is not None:
-            with contextlib.suppress(OSError):  # what can't be looked at says so when it is read
-                refuse_device(found)
             if found.is_dir() and not or_folder:
                 raise InputError(
                     "{path}: the {what} must be a file, this is a folder", path=found, what=said(what)
@@ -97,30 +94,16 @@ MADE_BY = {
 
 
 def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) -> str:
-    """What else it may be: names like it, else what lies where it was looked for first, else what makes
-    one."""
+    """What else it may be: a name like it, else what is of its kind in these folders, else what makes one."""
     suffix = Path(path.name.removesuffix(".gz")).suffix
-    there = [_offered(place.parent, suffix, what, or_folder=or_folder) for place in places]
-    names = list(dict.fromkeys(name for names_there in there for name in names_there))
+    there = (file for place in places for file in _files_in(place.parent))
+    like = (file for file in there if (or_folder if file.is_dir() else suffix in ("", *file.suffixes)))
+    names = list(dict.fromkeys(composed(file.name) for file in like))
     spelled = {bare_name(Path(name)): name for name in reversed(names)}
     hint = nearest(composed(path.name), names) or nearest(bare_name(path), list(spelled), spelled=spelled)
-    if hint:
-        return hint
-    first = next(filter(None, there), None)
-    if first is None:
-        return said(MADE_BY[what]) if what in MADE_BY else ""
-    return said("; there are: {names}", names=listed(first, 8))
-
-
-def _offered(folder: Path, suffix: str, what: str, *, or_folder: bool) -> list[str]:
-    """Names in a folder that may be meant: files of this suffix, of any where it is "", and folders. No
-    results are runs."""
-    names = []
-    for path in _files_in(folder):
-        is_like = suffix in path.suffixes if suffix else bool(path.suffix)
-        if or_folder if path.is_dir() else is_like and not (what == "run" and is_results(path)):
-            names.append(composed(path.name))
-    return names
+    if hint or names:
+        return hint or said("; there are: {names}", names=listed(names, 8))
+    return said(MADE_BY[what]) if what in MADE_BY else ""
 
 
 def is_results(path: Path) -> bool:

@@ -79,12 +79,9 @@ def output_path(name: str | Path, folder: Path) -> Path:
     completing a name in the shell gives it; then it is taken as it stands."""
     text = str(name)
     path = Path(text).expanduser()
-    if path.is_absolute() or text.startswith(("./", "../", "~")):
+    if path.is_absolute() or text.startswith(("./", "../")):
         return path
-    known = Path(os.path.normpath(folder)).parts
-    if known and Path(os.path.normpath(path)).parts[: len(known)] == known:
-        return path
-    return folder / path
+    return path if Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) else folder / path
 
 
 def check_writable(path: Path) -> None:

@@ -31,6 +31,9 @@ RANKED = about(55, lambda n: {"retrieved": [f"e{n % 5}", "e1", "e1", f"e{n % 7}"
 SHIPS = "ships lay at anchor."
 TEXTS = about(40, lambda n: {"query": f"Question {n}?", "reference_texts": [f"The {n} {SHIPS}"]})
 SAID = about(40, lambda n: {"retrieved": ["Nothing.", f"All of the {n % 30} {SHIPS}"]})
+CHUNKS = about(40, lambda n: {"query": f"Question {n}?", "relevant_docs": [f"d{n}"]})
+FETCHED = about(40, lambda n: {"retrieved_docs": ["d0", f"d{n % 30}"]})
+PASSAGES = about(40, lambda n: {"passages": ["Nothing.", f"All of the {n % 30} {SHIPS}"]})
 QRELS = "".join(f"q{n} 0 d{n % 4} {1 + n % 2}\nq{n} 0 d9 0\n" for n in range(40))
 TREC = "".join(f"q{n} Q0 d{m} {m + 1} {1.5 - m // 2} r\n" for n in range(38) for m in range(5))
 
@@ -42,6 +45,14 @@ TREC = "".join(f"q{n} Q0 d{m} {m + 1} {1.5 - m // 2} r\n" for n in range(38) for
         (("gold.jsonl", GROUPED), ("run.jsonl", RANKED), (), {}),
         (("gold.jsonl", GROUPED), ("run.jsonl", RANKED), ("--measures", "contest_map@3,mrr"), {}),
         (("gold.jsonl", TEXTS), ("run.jsonl", SAID), ("--match", "rougeL"), {"match": "rougeL"}),
+        (("gold.jsonl", CHUNKS), ("run.jsonl", FETCHED), (), {}),
+        (("gold.jsonl", TEXTS), ("run.jsonl", PASSAGES), (), {}),
+        (
+            ("gold.jsonl", TEXTS),
+            ("run.jsonl", PASSAGES),
+            ("--measures", "passages:recall@5", "--match", "contains"),
+            {"match": "contains"},
+        ),
         (("qrels.txt", QRELS), ("run.trec", TREC), (), {}),
         (("qrels.txt", QRELS), ("run.trec", TREC), ("--ties", "trec"), {"ties": "trec"}),
     ],

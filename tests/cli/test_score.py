@@ -281,7 +281,7 @@ def test_tokens_of_a_question_that_says_no_total_are_in_the_total(run_cli) -> No
     assert summary["total_token_usage"] == 16 + 150
 
 
-@pytest.mark.parametrize("form", ["trec", "jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("form", ["trec", "jsonl", "csv"])
 def test_a_saved_run_scores_as_eval_did(own_folder: Path, run_cli, form: str) -> None:
     people = ["Anna Lee", "Ben", "C%20D", "Dora"]
     question = {"id": "q 1", "query": "Whom does Anna Lee know?", "reference_entities": ["C%20D", "Dora"]}

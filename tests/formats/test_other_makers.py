@@ -110,6 +110,34 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"id": "e1", "inputs": {"question": QUESTION}, "outputs": {"answer": ANSWER}},
         TRUTH | {"id": "e1"},
     ),
+    "questions in their document": (
+        {"id": 1, "doc_id": "d1", "level": "easy", "questions": [{"qid": "u1", "question": QUESTION}]},
+        {"id": "u1", "reference_chunks": ("d1",), "tags": ("level:easy",)},
+    ),
+    "HotpotQA in columns": (
+        {
+            "question": QUESTION,
+            "supporting_facts": {"title": ["Bees"], "sent_id": [0]},
+            "context": {"title": ["Bees", "Cats"], "sentences": [[PASSAGE], ["Nobody."]]},
+        },
+        TEXT | {"reference_chunks": ("Bees",)},
+    ),
+    "PubMedQA": (
+        {"question": QUESTION, "context": {"contexts": [PASSAGE], "labels": []}, "long_answer": ANSWER},
+        TEXT | TRUTH,
+    ),
+    "AutoRAG": (
+        {"qid": "u1", "query": QUESTION, "retrieval_gt": [["c1", "c2"], ["c3"]], "generation_gt": [ANSWER]},
+        TRUTH | {"id": "u1", "reference_chunks": ("c1", "c2", "c3")},
+    ),
+    "what a source contains is no answer": (
+        {"question": QUESTION, "relevant_titles": ["Bees"], "expect_source_contains": ["honey"]},
+        {"reference_chunks": ("Bees",), "unknown": {"expect_source_contains": ["honey"]}},
+    ),
+    "a long path is no passage": (
+        {"question": QUESTION, "expected_paths": ["02/All that was said and written of bees this year.md"]},
+        {"reference_chunks": ("02/All that was said and written of bees this year.md",)},
+    ),
 }  # fmt: skip
 # A document, how many questions it holds, and what must be read of the first.
 DOCUMENTS: dict[str, tuple[Any, int, dict[str, Any]]] = {
@@ -131,6 +159,14 @@ DOCUMENTS: dict[str, tuple[Any, int, dict[str, Any]]] = {
         1, TRUTH,
     ),
     "chunk ids that are still to be filled in": ([{**ASKED, "relevant_chunk_ids": []}] * 2, 2, TRUTH),
+    "SQuAD: a passage stands around its questions": (
+        {"data": [{"title": "Bees", "paragraphs": [{"context": PASSAGE, "qas": [{**ASKED, "id": "u1"}]}]}]},
+        1, TEXT | TRUTH | {"id": "u1"},
+    ),
+    "columns by id": (
+        {"queries": {"u1": QUESTION, "u2": "Who else?"}, "responses": {"u1": ["Anna"], "u2": ["Ben"]}},
+        2, {"id": "u1", "unknown": {"responses": ["Anna"]}},
+    ),
     **{name: ([record], 1, wanted) for name, (record, wanted) in RECORDS.items()},
 }  # fmt: skip
 
@@ -181,6 +217,17 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
     ("break.csv", '질문,정답,태그\n누가 싸웠어?,"점순\n나",다중홉\n', GOLD),
     ("list.csv", '질문,정답,태그\n누가 싸웠어?,"[""점순"", ""나""]",다중홉\n', GOLD),
     ("answers.csv", "question,answers\nWho?,Bob\n", {"ground_truth": ("Bob",), "judged": False}),
+    ("plural.csv", "Questions,Answers\nWho?,Bob\n", {"query": "Who?", "ground_truth": ("Bob",)}),
+    (
+        "shared.csv",
+        "id,question\nd1,Who?\nd1,Where?\nd2,When?\nd2,Why?\n",
+        {"id": "line-2", "reference_chunks": ("d1",)},
+    ),
+    (
+        "spanish.json",
+        json.dumps([{"pregunta": QUESTION, "entidades": ["Anna"], "tipo": "simple"}]),
+        {"reference_entities": ("Anna",), "tags": ("tipo:simple",)},
+    ),
     ("one.csv", "question\nWho, of all, is it; and why?\n", {"query": "Who, of all, is it; and why?"}),
     ("promptfoo.yaml", f"tests:\n- vars: {{question: {QUESTION}}}{EQUALS}", TOLD),
     ("file.yaml", f"tests:\n- vars: {{a: file://a.txt, b: {QUESTION}}}{EQUALS}", TOLD),
@@ -204,16 +251,18 @@ def test_a_file_is_read_as_it_lies(
 
 
 REFUSED = [  # name, content, and what is said of it
-    ("2wiki.json", '{"Nodes": ["person"], "Relations": ["knows"]}', "no questions in this JSON"),
+    ("2wiki.json", '{"Nodes": ["person"], "Relations": ["knows"]}', "no questions in this file"),
     ("x.json", '{\n "name": "x",\n "items": [1, 2]\n}', "an object with the keys 'name', 'items'"),
-    ("labels.yaml", "1: cat\n2: dog\n", "no questions in this JSON, an object with the keys '1', '2'"),
+    ("labels.yaml", "1: cat\n2: dog\n", "no questions in this file, an object with the keys '1', '2'"),
     ("x.json", "[\n 1,\n 2\n]", "wanted an object"),
-    ("x.json", '{"a": {"b": 1}}', "no questions in this JSON"),
+    ("x.json", '{"a": {"b": 1}}', "no questions in this file"),
     ("a.csv", 'question,references\nWho?,"Ann","Bob"\n', "separate several names with ;"),
     ("b.jsonl", '{"query": "Who?", "reference_entities": "Ann, Bob"}\n', r'Write \["Ann", "Bob"\]'),
     ("q.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:ab\n", "a pointer of Git LFS"),
     ("q.txt", "1 2 3\n4 5 6\n", "rows of numbers"),
     ("q.txt", "1,2,3\n4,5,6\n", "rows of numbers"),
+    ("q.txt", "who keeps bees ?\tanna\nwho else ?\tben\n", "'question'; it has: who keeps bees"),
+    ("q.txt", "1\t1\tbees\n1\t2\tcats\n", "the column '1' is given twice"),
 ]
 
 

@@ -84,8 +84,14 @@ def test_each_shape_is_the_same_run(shape: str, tmp_path: Path, run_cli: Callabl
     ("text", "wanted"),
     [
         (lines({"id": "q1", "hits": ["Dover"]}), "with the keys 'id', 'hits'; wanted one of 'id'"),
-        (lines({"quest": Q1, "entities": ["Dover"]}), "got the keys 'quest', 'entities'"),
-        (json.dumps([{"id": 1, "found": []}]), "got the keys 'id', 'found'"),
+        (
+            lines({"quest": Q1, "entities": ["Dover"]}),
+            "the first has: 'quest', 'entities'. Name the key in run-",
+        ),
+        (
+            json.dumps([{"id": 1, "found": []}]),
+            "the first has: 'id', 'found'. Name the key in run-",
+        ),
         (
             lines({"id": "q1", "entities": [{"label": "Dover"}]}),
             "an object with 'name' or 'id', got an object with the keys 'label'",
@@ -161,6 +167,10 @@ def test_a_results_file_is_no_run_and_is_told_once(tmp_path: Path) -> None:
         f"user_input,retrieved_contexts,response\n{Q1},\"['It is Dover.', 'c2']\",Dover\n",
         lines({"question": Q1, "retrieved_doc_ids": ["It is Dover.", "c2"], "top_scores": [0.9, 0.1]}),
         lines({"query": Q1, "top_sources": ["It is Dover.", "c2"]}),
+        lines(
+            {"query": Q1, "topk": [{"chunk_id": "c1", "text": "It is Dover."}, {"doc_id": 2, "text": "c2"}]}
+        ),
+        f"input,retrieved_contexts\n{Q1},\"['It is Dover.', 'c2']\"\n",
     ],
 )
 def test_passages_are_read_under_any_key_that_speaks_of_them(text: str, tmp_path: Path) -> None:
@@ -174,5 +184,5 @@ def test_passages_are_read_under_any_key_that_speaks_of_them(text: str, tmp_path
 def test_a_summary_of_figures_is_no_run(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"vector": {"n": 30, "mrr": 0.3}, "hybrid": {"n": 30, "mrr": 0.5}}))
-    with pytest.raises(RunError, match="no questions in this JSON"):
+    with pytest.raises(RunError, match="no questions in this file"):
         read_run(path)

@@ -64,9 +64,7 @@ def evaluate_command(
     ] = None,
     measures: Measured = None,
     label: Label = None,
-    save_run: Annotated[
-        str | None, option("Write the whole run (.trec, .jsonl, .csv, .parquet).", MORE)
-    ] = None,
+    save_run: Annotated[str | None, option("Write the whole run (.trec, .jsonl, .csv).", MORE)] = None,
     details: Details = False,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""

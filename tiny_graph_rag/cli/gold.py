@@ -19,7 +19,8 @@ from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
 from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.gold.drafts import draft_lines
-from tiny_graph_rag.formats.gold.exchange import ending_for, format_for, format_of, lost, written
+from tiny_graph_rag.formats.gold.exchange import GOLD_FORMS, ending_for, format_of, lost, written
+from tiny_graph_rag.formats.writing import form_of
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, names_an_answer, parse_hops, parse_shapes
 from tiny_graph_rag.gold.keep import merge, parse_shares, split
@@ -363,19 +364,19 @@ def gold_output(session: Session, given: str | None, format: str | None, derived
     where a set that somebody may have changed has the derived name. format: of --format."""
     out = Output.of(session, given, derived, ending="", folder="dataset_dir", may_replace=is_as_generated)
     if out.path is not None:
-        format_for(out.path, format)
+        form_of(GOLD_FORMS, out.path, format)
     return out
 
 
 def write_gold(out: Output, examples: Sequence[Example], format: str | None) -> None:
     """format: of --format, None for what the file's suffix says."""
     path = out.path or Path("set.jsonl")
-    out.write(written(examples, path, format_for(path, format)))
+    out.write(written(examples, path, format))
 
 
 def pin(out: Output, format: str | None, graph: KnowledgeGraph, names: NameIndex) -> None:
     """Pin the gold set to the graph it was made from, so that `validate` detects later changes."""
-    if out.path is not None and format_for(out.path, format) == "jsonl" and out.path.is_file():
+    if out.path is not None and form_of(GOLD_FORMS, out.path, format) == "jsonl" and out.path.is_file():
         examples = read_eval_set(out.path)
         out.session.outputs.claim(pin_path(examples), is_own=True)
         write_pin(graph, examples, resolve(examples, names, len(graph)), generated=True)

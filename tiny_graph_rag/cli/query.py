@@ -148,14 +148,14 @@ def retrieve_command(
     output: Annotated[
         str | None,
         to_file(
-            "Run to write, under --results-dir: .trec, .jsonl, .csv, .parquet; - for standard output.",
+            "Run to write, under --results-dir: .trec, .jsonl, .csv; - for standard output.",
             "NAME.trec",
         ),
     ] = None,
     format: Annotated[
         str | None,
         option(
-            "trec, jsonl, csv, parquet, or contest (one object per line with eval_id and topk).",
+            "trec, jsonl, csv, or contest (one object per line with eval_id and topk).",
             OUTPUT,
             default="by the file's suffix",
         ),

@@ -13,7 +13,7 @@ from tiny_graph_rag.cli.help import INPUT, MEASURES, MORE
 from tiny_graph_rag.cli.options import CUTTING, Chosen, Details, Label, Measured, Reports, option, to_file
 from tiny_graph_rag.cli.output import Output, keep_earlier
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError, at
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.formats.gold import GOLD_FORMATS
 from tiny_graph_rag.formats.runs import RUN_FORMATS
@@ -96,7 +96,7 @@ def score(
     is_free = measures is None and not gates
     opened, collected = _attempted(session, out, request, wish, label, knowledge, is_free=is_free)
     for line in opened.notes():
-        session.warn(at(request.run.name, line))
+        session.warn(line)
     scored = collected.found.overall.measures
     if graph is not None and match is not None and not any(measure.of == PASSAGES for measure in scored):
         session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
@@ -120,15 +120,11 @@ def _attempted(
     is_free: bool,
 ) -> tuple[Opened, Collected]:
     """Score and write, a second way where the first finds that it doesn't fit these files. is_free: nobody
-    has said which measures, so they are of passages where these are all that the run or the gold set has."""
+    has said which measures, or what a gate needs."""
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     for opened in attempts(request, knowledge, wish.match):
-        run = opened.run
-        has_entities = run is not None and run.lists_entities and any(one.grades for one in opened.questions)
-        if is_free and run is not None and run.passages is not None and not has_entities:
-            of_passages = {measure: Measure.parse(f"{PASSAGES}:{measure}") for measure in wish.also}
-            named = (of_passages.get(measure, measure) for measure in wish.measures)
-            wish = replace(wish, measures=tuple(named))
+        if is_free:
+            wish = replace(wish, measures=opened.usual(wish.measures))
         collected = Collected(wish.measures)
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=session.config.as_dict()),

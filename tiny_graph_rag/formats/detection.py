@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import InputError, UsageError
+from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.files import PARQUET_MAGIC, ZIP_MAGIC, encoding_of, read_start, text_in
 from tiny_graph_rag.formats.tables import delimiter_of, is_trec, read_table
 from tiny_graph_rag.messages import said
@@ -73,19 +73,13 @@ class Head:
         """Whether it begins as TREC's qrels (4 fields) or runs (6) do."""
         return is_trec(self.line, fields) and not self.is_parquet and not self.is_json
 
-    @property
-    def has_columns(self) -> bool:
-        """Whether it may be a table with a header."""
-        binary = self.is_parquet or self.is_worksheet
-        return binary or (not self.is_json and ("," in self.line or "\t" in self.line))
-
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The header of a table, empty where it is none; text in another encoding is read too."""
-        if self.is_json or (not self.has_columns and ";" not in self.line):
-            return ()
         if self.is_parquet or self.is_worksheet:
             return tuple(read_table(self.path)[0])
+        if self.is_json or not {",", "\t", ";"} & {*self.line}:
+            return ()
         line = self.raw.decode(encoding_of(self.raw), "replace").lstrip("\ufeff").lstrip()
         header = line.partition("\n")[0].strip("\r")
         try:
@@ -188,30 +182,14 @@ def particular_first(formats: Registry[F]) -> Iterator[str]:
     yield from general
 
 
-def detected(formats: Registry[F], head: Head, option: str) -> str | None:
-    """The name of the format that recognises the file, None where none does. option: names a format, for the
-    message. Of particular formats at most one does, which the contract tests hold.
-
-    Raises UsageError where several general ones do.
-    """
-    found = []
-    for name in particular_first(formats):
-        if formats[name].recognises(head):
-            if not formats[name].general:
-                return name
-            found.append(name)
-    if len(found) > 1:
-        raise UsageError(
-            "{name} may be {names}; choose one with {option}",
-            name=head.path.name,
-            names=" or ".join(found),
-            option=option,
-        )
-    return found[0] if found else None
+def detected(formats: Registry[F], head: Head) -> str | None:
+    """The name of the first format that recognises the file, None where none does. Of particular formats at
+    most one does, which the contract tests hold."""
+    return next((name for name in particular_first(formats) if formats[name].recognises(head)), None)
 
 
 def unknown_format(formats: Registry[F], head: Head, option: str, failure: type[InputError]) -> InputError:
-    """That no format of gold sets or of runs recognises a file. option: as `detected` has it."""
+    """That no format of gold sets or of runs recognises a file. option: names one, for the message."""
     return failure.at(
         f"{head.path.name}:1",
         "unknown {kind}; wanted JSONL, JSON, TREC or a table with a header, got {line}. `score "

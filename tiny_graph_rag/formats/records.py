@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tiny_graph_rag.documents import Record, Records, json_records, read_yaml
 from tiny_graph_rag.errors import Problems, json_kind
@@ -21,6 +21,8 @@ from tiny_graph_rag.formats.tables import fields_beside, literal, read_table, re
 from tiny_graph_rag.formats.words import (
     ANSWER_CHECKS,
     COLUMN_KEYS,
+    CONTAINING,
+    ID_KEYS,
     INNER_OBJECTS,
     NEGATIONS,
     NOUNS,
@@ -47,7 +49,7 @@ def thing_meant(key: str, qualifiers: frozenset[str]) -> str | None:
     """What a folded key speaks of (a key of NOUNS), where one end of it is a noun and the other end one of
     the qualifiers: `expected_source_file` → chunks, `docs_relevantes` → chunks, `gold_node_ids` → entities.
     """
-    words = [word for word in key.split("_") if not word.isdigit()]
+    words = [word for word in key.split("_") if not word.isdigit() and word not in CONTAINING]
     if len(words) < 2 or NEGATIONS & {*words}:
         return None
     for qualifier, last in ((words[0], words[-1]), (words[-1], words[0])):
@@ -65,28 +67,26 @@ def is_yaml(path: Path) -> bool:
     return path.name.lower().endswith((".yaml", ".yml"))
 
 
-class Schema(NamedTuple):
-    """What a record is. fields: that `NAME-columns.yaml` may name. is_record: whether an object is one.
-    wanted: what makes it one, in words."""
-
-    fields: Collection[str]
-    is_record: Callable[[Mapping[str, Any]], bool]
-    wanted: str
-
-
-def records(path: Path, problems: Problems, schema: Schema) -> Records:
+def records(
+    path: Path,
+    problems: Problems,
+    is_record: Callable[[Mapping[str, Any]], bool],
+    known: Collection[str],
+    wanted: object,
+) -> Records:
     """The file's records, with our own names for keys that `NAME-columns.yaml` next to it names.
 
-    problems: get the lines that are no JSON. Raises `problems.failure` for JSON that holds no record,
-    InputError for what can't be read.
+    problems: get the lines that are no JSON. is_record: whether an object is one. known: the fields that
+    `NAME-columns.yaml` may name. wanted: what makes a record, in words. Raises `problems.failure` for JSON
+    that holds no record, InputError for what can't be read.
     """
-    fields = fields_beside(path, schema.fields, problems.failure)
+    fields = fields_beside(path, known, problems.failure)
 
     def read(row: Any) -> Any:
-        return _flat(renamed(row, fields), schema.is_record)
+        return _flat(renamed(row, fields), is_record)
 
     def is_known(row: Any) -> bool:
-        return isinstance(row, dict) and schema.is_record(read(row))
+        return isinstance(row, dict) and is_record(read(row))
 
     def is_line(row: dict[str, Any]) -> bool:
         """Whether an object on a line of its own is one record, and holds no others."""
@@ -99,10 +99,10 @@ def records(path: Path, problems: Problems, schema: Schema) -> Records:
             return rows, key
         raise problems.failure.at(
             path.name,
-            "no questions in this JSON, {kind}{keys}; {wanted}. Name another key in {file}: query: KEY",
+            "no questions in this file, {kind}{keys}; {wanted}. Name another key in {file}: query: KEY",
             kind=json_kind(document),
             keys=_keys(document),
-            wanted=schema.wanted,
+            wanted=wanted,
             file=f"{bare_name(path)}-columns.yaml",
         )
 
@@ -130,7 +130,7 @@ def rows_of(document: Any, is_known: Callable[[Any], bool]) -> tuple[list[Any] |
     """The records that one JSON value holds, None where it holds none; and the key of their list, "" where
     they stand otherwise."""
     if isinstance(document, list):
-        groups = [_below(row, is_known, LEVELS) for row in document]
+        groups = [_below(row, is_known, LEVELS, {}) for row in document]
         is_grouped = all(groups) and not all(map(is_known, document))
         return [row for group in groups for row in group] if is_grouped else document, ""
     if not isinstance(document, dict):
@@ -151,7 +151,7 @@ def rows_of(document: Any, is_known: Callable[[Any], bool]) -> tuple[list[Any] |
         return [document], ""
     if document and all(map(is_known, document.values())):
         return [{"id": key, **row} for key, row in document.items()], ""
-    if below := _below(document, is_known, LEVELS):
+    if below := _below(list(document.values()), is_known, LEVELS, {}):
         return below, ""
     if isinstance(document.get("results"), list):
         return document["results"], "results"
@@ -160,36 +160,39 @@ def rows_of(document: Any, is_known: Callable[[Any], bool]) -> tuple[list[Any] |
     return None, ""
 
 
-def _below(value: Any, is_known: Callable[[Any], bool], levels: int) -> list[Any]:
-    """The records in a value, in lists and objects of it."""
+def _below(value: Any, is_known: Callable[[Any], bool], levels: int, around: dict[str, Any]) -> list[Any]:
+    """The records in a value, in lists and objects of it. around: what the objects around it say, which is
+    true of each record that has no such field itself (SQuAD's `context`, a category of questions)."""
     if is_known(value):
-        return [value]
+        return [{**around, **value}]
+    if isinstance(value, dict):
+        fields = {name: text for name, text in value.items() if isinstance(text, str | int)}
+        around = {**around, **{name: text for name, text in fields.items() if folded(name) not in ID_KEYS}}
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [row for part in inner for row in _below(part, is_known, levels - 1)] if levels else []
+    return [row for part in inner for row in _below(part, is_known, levels - 1, around)] if levels else []
 
 
 def _columns(document: Mapping[str, Any]) -> list[Any] | None:
-    """An object of columns as rows; a column in the plural gives a field in the singular."""
+    """An object of columns, lists or by id, as rows; a column in the plural gives a field in the singular."""
     asked = next((name for name in document if folded(name) in COLUMN_KEYS), None)
     values = None if asked is None else document[asked]
-    if isinstance(values, list):
-        places: Any = range(len(values))
-        texts = values
-    elif isinstance(values, dict) and all(key.isdigit() for key in values):
-        places, texts = values.keys(), list(values.values())
-    else:
-        return None
-    if not texts or not all(isinstance(text, str) for text in texts):
+    places: Any = range(len(values)) if isinstance(values, list) else values
+    texts = values.values() if isinstance(values, dict) else values
+    if not texts or not isinstance(values, dict | list) or not all(isinstance(text, str) for text in texts):
         return None
     same = [
         name
         for name, column in document.items()
         if type(column) is type(values)
-        and (range(len(column)) if isinstance(column, list) else column.keys()) == places
+        and len(column) == len(values)
+        and (isinstance(column, list) or column.keys() == {*values})
     ]
-    if (len(same) < 2 and len(document) > 1) or {"providers", "targets", "tests"} & document.keys():
+    is_named = isinstance(values, dict) and not all(map(str.isdigit, values))
+    is_alone = len(same) < 2 and (len(document) > 1 or is_named)
+    if is_alone or {"providers", "targets", "tests"} & document.keys():
         return None
-    return [{COLUMN_KEYS.get(folded(name), name): document[name][key] for name in same} for key in places]
+    rows = [{COLUMN_KEYS.get(folded(name), name): document[name][key] for name in same} for key in places]
+    return [{"id": id, **row} for id, row in zip(places, rows, strict=True)] if is_named else rows
 
 
 def _flat(row: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> Any:
@@ -242,10 +245,12 @@ def _embedding_rows(document: dict[str, Any]) -> list[Any]:
 
 def _table(path: Path) -> Iterator[Record]:
     """Rows with anything in them, numbered as a spreadsheet counts."""
-    _, rows = read_table(path, others=True)
+    names, rows = read_table(path, others=True)
+    fields = {name: COLUMN_KEYS.get(folded(name), name) for name in names}  # `Questions` is `question`
+    fields |= {name: name for name, field in fields.items() if field in names}
     for number, (place, cells) in enumerate(rows, start=2):
         if any(value not in (None, "") for value in cells.values()):
-            yield Record(number, place, cells)
+            yield Record(number, place, {fields[name]: value for name, value in cells.items()})
 
 
 def is_id(value: Any) -> bool:

@@ -58,7 +58,9 @@ def _named(header: Iterable[Any], path: Path) -> list[str]:
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
         raise InputError.at(
-            f"{path.name}:1", "the column {column} is given twice; keep one of them", column=repr(twice[0])
+            f"{path.name}:1",
+            "the column {column} is given twice; keep one of them, or add a line of names above",
+            column=repr(twice[0]),
         )
     if not any(names):
         raise InputError.at(path, "the file is empty; wanted a header such as query_id,doc_id,score")

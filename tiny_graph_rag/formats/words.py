@@ -183,7 +183,12 @@ QUERY_KEYS = _keys(
     frage प्रश्न প্রশ্ন سؤال السؤال user_message question_en question_ko question_zh
     """
 )
-ID_KEYS = _keys("id query_id question_id qid eval_id example_id _id sample_id case_id test_id no 번호")
+ID_KEYS = _keys(
+    """
+    id query_id question_id qid eval_id example_id _id sample_id case_id test_id scenario_id item_id task_id
+    no 번호
+    """
+)
 ANSWER_KEYS = _keys(
     """
     ground_truth ground_truths ground_truth_answer reference_answer expected_output expected_answer
@@ -191,7 +196,8 @@ ANSWER_KEYS = _keys(
     correct_answer answer answers expected answer_text target
     답 답변 모범답안 모범_답안 기대_답변 答案 回答 参考答案 标准答案 答え
     解答 respuesta resposta réponse reponse ответ antwort उत्तर উত্তর إجابة الإجابة جواب keywords
-    expected_keywords expected_context_keywords expected_topics expected_terms
+    expected_keywords expected_context_keywords expected_topics expected_terms key_facts key_points
+    must_contain must_include expected_contains generation_gt long_answer
     """
 )
 # names of entities, or an answer in words: the values decide
@@ -212,25 +218,28 @@ NOUNS = _table(
     entities: entity entities node nodes
     relations: relation relations relationship relationships triple triples triplets
     chunks: chunk chunks doc docs document documents documento documentos file files filename filenames
-        source sources path paths url urls citation citations
+        source sources path paths url urls citation citations title titles page pages
     texts: passage passages context contexts evidence text texts snippet snippets quote quotes
     answer: answer answers output response keyword keywords term terms value values point points token
-        tokens fact facts phrase phrases contain contains include includes resposta respostas respuesta
-        respuestas réponse réponses antwort antworten risposta conter contener cevap ответ
+        tokens fact facts phrase phrases resposta respostas respuesta respuestas réponse réponses antwort
+        antworten risposta cevap ответ
     ids: id ids
     """
 )
+# `expected_source_contains` speaks of the source.
+CONTAINING = _set("contain contains include includes conter contener")
 # Without a qualifier it is where the question comes from, if its value is a file, an address or an id.
 ORIGIN_KEYS = _keys(
     """
-    chunk_id chunk_ids source_chunk source_chunk_id source_doc source_document source_file relevant_doc doc_id
-    document_id source document file filename document_url source_url url
+    chunk_id chunk_ids source_id source_ids source_chunk source_chunk_id source_doc source_document
+    source_file relevant_doc doc_id document_id source document file filename document_url source_url url
     """
 )
 # Other keys are read by a qualifier and a noun: `expected_entities`, `relevant_doc_ids`.
 FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
     """
-    reference_entities: reference_entities references answer_entities entities
+    reference_entities: reference_entities references answer_entities entities entidades entités entità
+        entitäten сущности
     highly_relevant_entities: highly_relevant_entities highly_relevant 핵심_정답
     irrelevant_entities: irrelevant_entities irrelevant 오답
     seed_entities: seed_entities seeds seed topic_entity topic_entities 출발_개체
@@ -247,7 +256,8 @@ FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
         golden_chunk_ids expected_chunk_ids relevant_passage_ids relevant_passages relevant_doc_ids
         relevant_docs relevant_documents required_context_chunk_ids source_documents context_ground_truth
         ground_truth_sources expected_source expected_files reference_doc reference_document gold_doc_ids
-        expected_sources required_references reference_node_id supporting_facts relevant 정답_문서
+        expected_sources required_references reference_node_id supporting_facts relevant retrieval_gt
+        정답_문서
     reference_relations: reference_relations reference_triples gold_triples evidence_triples evidences
         relationships
     group: group 묶음
@@ -257,8 +267,9 @@ FIELDS["ground_truth"] = ANSWER_KEYS
 # what sorts questions: `category: x` is the tag `category:x`
 TYPE_KEYS = _keys(
     """
-    category type difficulty question_type query_type level evolution_type synthesizer_name
-    compositionality_type 유형 질문_유형 질문유형 난이도 분류 카테고리
+    category type difficulty question_type query_type level evolution_type synthesizer_name intent language
+    compositionality_type hop_type 유형 질문_유형 질문유형 난이도 분류 카테고리 categoria categoría tipo
+    dificultad dificuldade catégorie difficulté kategorie schwierigkeit
     """
 )
 RESPONSE_KEYS = _keys("response actual_output generated_answer model_answer prediction")
@@ -313,5 +324,5 @@ TARGET_END = _keys(
 RELATION_TYPES = _keys("type relationship_type relation_type relation relationship predicate label")
 ENTITY_NAMES = _keys("name entity_name entity title")
 PASSAGE_TEXTS = _keys("page_content text content chunk body")
-PASSAGE_IDS = _keys("id chunk_id node_id id_ doc_id _id")
+PASSAGE_IDS = _keys("id chunk_id node_id id_ doc_id document_id passage_id _id")
 PASSAGE_SOURCES = _keys("source file_path file_name title")

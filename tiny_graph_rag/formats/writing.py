@@ -3,33 +3,29 @@ to the functions that write them."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import UsageError, optional, unknown
+from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.messages import said
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """write: gives the file's content in pieces. suffixes: that choose the form; the first is that of a
-    derived name. needs_parquet: whether it can't be written without that extra. losses: what a graph has that
-    the form can't hold, in words. holds: the fields of a question that it can hold, None for all of them."""
+    derived name. losses: what a graph has that the form can't hold, in words."""
 
     write: Callable[..., Iterable[Any]]
     suffixes: tuple[str, ...] = ()
-    needs_parquet: bool = False
     losses: Callable[[Any], list[str]] = lambda graph: []
-    holds: Collection[str] | None = None
 
 
 def form_of(forms: Mapping[str, Form], path: Path, given: str | None = None) -> str:
     """The name of the form to write: `given` by --format, else by the end of the file's name.
 
-    Raises UsageError, and MissingExtraError before any work.
+    Raises UsageError.
     """
     if given is not None and given not in forms:
         raise unknown(said("form of {option}", option="--format"), given, list(forms))
@@ -41,22 +37,4 @@ def form_of(forms: Mapping[str, Form], path: Path, given: str | None = None) -> 
             path=path,
             suffixes=", ".join(dict.fromkeys(suffix for form in forms.values() for suffix in form.suffixes)),
         )
-    if forms[chosen].needs_parquet:
-        _parquet()
     return chosen
-
-
-def parquet_of(columns: Mapping[str, Any], numbers: Collection[str]) -> bytes:
-    """A Parquet file of columns of texts, but for those that are named as numbers."""
-    parquet = _parquet()
-    import pyarrow
-
-    kinds = {name: None if name in numbers else pyarrow.string() for name in columns}
-    arrays = {name: pyarrow.array(column, kinds[name]) for name, column in columns.items()}
-    sink = io.BytesIO()
-    parquet.write_table(pyarrow.table(arrays), sink)
-    return sink.getvalue()
-
-
-def _parquet() -> Any:
-    return optional("pyarrow.parquet", said("writing Parquet"), "parquet")

@@ -112,10 +112,11 @@ def score(
     NaN, grades that are no numbers or contradict each other; MissingExtraError without pandas.
     """
     frames = pandas_for(said("scoring into tables"))
+    is_free = measures is None
     wanted = measures_of(default_measures(USUAL_CUTOFF) if measures is None else measures)
     are_paths = [isinstance(given, str | PathLike) for given in (run, gold)]
     if all(are_paths):
-        return _score_files(frames, Path(run), Path(gold), wanted, match, graph, ties)
+        return _score_files(frames, Path(run), Path(gold), wanted, match, graph, ties, is_free=is_free)
     if match is not None or graph is not None or ties != "list":
         raise UsageError("match, graph and ties are for a run and a gold set that are files")
     for name in wanted:
@@ -144,8 +145,10 @@ def _score_files(
     match: str | None,
     graph: KnowledgeGraph | None,
     ties: str,
+    *,
+    is_free: bool,
 ) -> Scored:
-    """What the command `score` computes of these files."""
+    """What the command `score` computes of these files. is_free: nobody has said which measures."""
     from tiny_graph_rag.config import Config
     from tiny_graph_rag.files import sha256_of
     from tiny_graph_rag.inputs import find_input
@@ -155,10 +158,17 @@ def _score_files(
     from tiny_graph_rag.scoring.trec import AnotherWay
 
     check_needs(measures, has_graph=graph is not None)
-    threshold = Config().evaluation.rouge_threshold
-    text_match = None if match is None or graph is not None else TextMatch(match, threshold)
-    request = Request(find_input(run, Path(), "run"), find_input(gold, Path(), "gold set"), ties=ties)
+    usual = Config().evaluation
+    text_match = None if match is None or graph is not None else TextMatch(match, usual.rouge_threshold)
+    of_passages = usual.match if match in (None, "name") else match
+    request = Request(
+        find_input(run, Path(), "run"),
+        find_input(gold, Path(), "gold set"),
+        ties=ties,
+        passage_match=TextMatch.of_passages(of_passages, usual.rouge_threshold),
+    )
     for opened in attempts(request, graph, text_match):
+        measures = opened.usual(measures) if is_free else measures
         collected, ids = Collected(measures), list[str]()
         try:
             for stretch in opened.stretches:

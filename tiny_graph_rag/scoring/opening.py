@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiny_graph_rag.errors import DatasetError, UsageError, unknown
+from tiny_graph_rag.errors import DatasetError, UsageError, at, unknown
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.scoring.stretches import Stretch, counted
@@ -63,6 +63,15 @@ class Opened:
     questions: Sequence[Example] = ()
     run: WrittenRun | None = None
 
+    def usual(self, measures: Sequence[Measure]) -> tuple[Measure, ...]:
+        """What is scored where nobody said which: these measures, of passages where those are all that the
+        run or the gold set has."""
+        run = self.run
+        has_entities = run is not None and run.lists_entities and any(one.grades for one in self.questions)
+        if run is None or run.passages is None or has_entities:
+            return tuple(measures)
+        return tuple(type(measure).parse(f"passages:{measure}") for measure in measures)
+
 
 def check_needs(measures: Iterable[Measure], *, has_graph: bool) -> None:
     """Raises UsageError for a measure that looks at a graph where none is given."""
@@ -80,7 +89,9 @@ def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         with suppress(AnotherWay):
             gold = GoldTable.of(read_bytes(request.gold))
             run = TrecRun(request.run, gold, request.ties)
-            yield Opened(run.stretches(), bare_name(request.gold), "trec", notes=partial(_notes, run))
+            yield Opened(
+                run.stretches(), bare_name(request.gold), "trec", notes=partial(_notes, run, request.run.name)
+            )
     yield open_run(request, graph, match)
 
 
@@ -102,10 +113,10 @@ def _is_large_trec(request: Request) -> bool:
     return True
 
 
-def _notes(run: TrecRun) -> list[str]:
+def _notes(run: TrecRun, name: str) -> list[str]:
     missing = np.flatnonzero(~run.answered)
     few = [run.gold.ids[row] for row in missing[:3].tolist()]
-    return counted(run.unknown, len(missing), few, 0)
+    return [at(name, line) for line in counted(run.unknown, len(missing), few, 0)]
 
 
 def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Opened:
@@ -128,6 +139,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
             name=request.gold.name,
             kind=match.kind,
         )
+    is_part = request.selection is not None
     run = run.keyed_by({question.id: question.query for question in gold.questions})
     return Opened(
         stretches(questions, run, graph, match, request.passage_match),
@@ -137,8 +149,8 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         request.selection,
         _usage(run),
         lambda: [
-            *gold.notes,
-            *notes(run, questions, graph, selected=request.selection is not None),
+            *(at(request.gold.name, line) for line in gold.notes),
+            *(at(request.run.name, line) for line in notes(run, questions, graph, selected=is_part)),
         ],
         questions,
         run,

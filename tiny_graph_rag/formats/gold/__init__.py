@@ -86,7 +86,7 @@ def detected(path: Path) -> str:
     check_is_content(head)
     if fields_beside(path, FIELDS, DatasetError):
         return "jsonl" if head.is_json or is_yaml(path) else "sheet"
-    found = recognised(GOLD_FORMATS, head, "score --gold-format")
+    found = recognised(GOLD_FORMATS, head)
     if found is None and looks_like_a_run(head.first):
         raise DatasetError.at(
             f"{path.name}:1",

@@ -70,7 +70,7 @@ class Draft:
 
 
 def read_questions(path: Path) -> EvalSet:
-    """Questions of a text (one a line) or of any gold format; judgments that a file holds are kept.
+    """Questions of a text (one a line), or of any gold format or draft; judgments that a file holds are kept.
 
     Raises DatasetError with every line that is no question.
     """
@@ -78,32 +78,28 @@ def read_questions(path: Path) -> EvalSet:
         lines = enumerate(lines_of(text_in(path, others=True) or ""), start=1)
         rows = [(number, text) for number, line in lines if (text := line.strip("\ufeff \r\t"))]
         examples = [Example(f"q{n:03d}", text, (), line=n, judged=False) for n, text in rows]
-        found = EvalSet(tuple(examples), bare_name(path), path, sha256_of(path), format="text")
+        gold = EvalSet(tuple(examples), bare_name(path), path, sha256_of(path), format="text")
     else:
-        found = drafted(path)
-    if not found:
+        gold, problems = read_sound(path, drafts=True)
+        if problems:
+            raise DatasetError(*problems)
+    if not gold:
         raise DatasetError.at(path.name, "contains no question; write one per line")
-    return found
-
-
-def drafted(path: Path) -> EvalSet:
-    """A gold set, questions without gold, or a draft as what it is. Raises DatasetError."""
-    gold, problems = read_sound(path, drafts=True)
-    if problems:
-        raise DatasetError(*problems)
+    if any(one.judged for one in gold):
+        return gold
     numbers = [n if gold.format == "sheet" else one.line for n, one in enumerate(gold, start=1)]
     named = [
         replace(example, id=f"q{number:03d}") if example.id == f"line-{example.line}" else example
         for number, example in zip(numbers, gold, strict=True)
     ]
-    return replace(gold, examples=tuple(gold.examples if any(one.judged for one in gold) else named))
+    return replace(gold, examples=tuple(named))
 
 
 def _is_plain_text(path: Path) -> bool:
     """Whether it is no table, no JSON and no TREC file: then a line is a question."""
     head = Head.of(path)
     check_is_content(head)
-    if head.is_json or head.is_parquet or head.is_worksheet or is_yaml(path):
+    if head.is_json or head.is_parquet or head.is_worksheet or is_yaml(path) or "\t" in head.line:
         return False
     named = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
     particular = (GOLD_FORMATS[name] for name in GOLD_FORMATS.table if not GOLD_FORMATS[name].general)

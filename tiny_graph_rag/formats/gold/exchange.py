@@ -1,7 +1,7 @@
 """Gold sets of any format as questions of ours, and back into any: by name, else by the file's suffix.
 
-`jsonl`, `json` and `sheet` hold everything, `trec` and `table` judgments alone. What a format can't hold is
-given by `lost`, so that nobody loses a tag unheard.
+`jsonl`, `json` and `sheet` hold everything, `trec` judgments alone. What it can't hold is given by `lost`, so
+that nobody loses a tag unheard.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tiny_graph_rag.formats.gold import detected
 from tiny_graph_rag.formats.gold.records import SIGNS
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
 from tiny_graph_rag.formats.words import FIELDS
-from tiny_graph_rag.formats.writing import Form, form_of, parquet_of
+from tiny_graph_rag.formats.writing import Form, form_of
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.messages import t
 
@@ -29,7 +29,6 @@ _SIGNS = {
     **SIGNS,
     **{"id": "", "query": "", "group": "", "ground_truth": "|\n", "context": "\n", "reference_texts": "\n"},
 }
-_COLUMNS = ("query_id", "doc_id", "score")
 _FIELDS = (  # in the order in which they are written
     *("id", "query", "reference_entities", "ground_truth", "tags", "group", "context", "seed_entities"),
     *("highly_relevant_entities", "irrelevant_entities", "expected_types", "reference_texts"),
@@ -56,11 +55,6 @@ def line_of(example: Example) -> bytes:
     return (json.dumps(row_of(example), ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
-def format_for(path: Path, format: str | None) -> str:
-    """Raises UsageError for an unknown format, or a suffix that tells none."""
-    return form_of(GOLD_FORMS, path, format)
-
-
 def format_of(path: Path | None) -> str:
     """Of a gold set that is there: its format, where sets can be written in it, else jsonl."""
     found = "jsonl" if path is None else detected(path)
@@ -68,28 +62,25 @@ def format_of(path: Path | None) -> str:
 
 
 def ending_for(format: str, like: Path | None) -> str:
-    """The suffix of a file in that format; of a table that of `like`, where it is one. Raises UsageError."""
-    own = GOLD_FORMS[format]
+    """The suffix of a file in that format: that of `like`, where it is one. Raises UsageError."""
+    suffixes = GOLD_FORMS[format].suffixes
     suffix = "" if like is None else Path(like.name.removesuffix(".gz")).suffix.lower()
-    is_like = suffix in (".csv", ".tsv") or (suffix == ".parquet" and format == "table")
-    return suffix if is_like and format in ("sheet", "table") else (own.suffixes or (".csv",))[0]
+    return suffix if suffix in suffixes else suffixes[0]
 
 
 def written(examples: Sequence[Example], path: Path, format: str | None = None) -> Iterable[bytes]:
-    """The file's content, in one normal form. path: for its suffix alone (csv, tsv, parquet)."""
-    return GOLD_FORMS[format_for(path, format)].write(examples, path)
+    """The file's content, in one normal form. path: for its suffix alone (csv, tsv)."""
+    return GOLD_FORMS[form_of(GOLD_FORMS, path, format)].write(examples, path)
 
 
 def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> dict[str, int]:
     """Field → questions whose value the format can't hold."""
-    name = format_for(path, format)
-    holds = GOLD_FORMS[name].holds
-    if holds is None:
+    if form_of(GOLD_FORMS, path, format) != "trec":
         return {}
     found: Counter[str] = Counter()
     for example in examples:
-        found.update(field for field in row_of(example) if field not in holds)
-        if not example.grades and name == "trec":
+        found.update(field for field in row_of(example) if field not in _JUDGED)
+        if not example.grades:
             found[t("questions without references")] += 1
     return dict(found)
 
@@ -141,26 +132,9 @@ def trec(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     )
 
 
-def table(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
-    rows = [
-        (example.id, name, grade)
-        for example in examples
-        for name, grade in (example.grades or {"": 0}).items()
-    ]
-    if path.suffix.lower() == ".parquet":
-        columns = zip(*rows, strict=True) if rows else ((), (), ())
-        return [parquet_of(dict(zip(_COLUMNS, columns, strict=True)), ("score",))]
-    text = io.StringIO()
-    writer = TableWriter(text, "\t" if path.suffix.lower() == ".tsv" else ",")
-    writer.writerow(_COLUMNS)
-    writer.writerows((guarded(id), guarded(name), grade) for id, name, grade in rows)
-    return [text.getvalue().encode("utf-8", "replace")]
-
-
 GOLD_FORMS = {
     "jsonl": Form(jsonl, (".jsonl",)),
     "json": Form(json_list, (".json",)),
-    "sheet": Form(sheet),
-    "trec": Form(trec, (".qrels", ".trec", ".txt"), holds=_JUDGED),
-    "table": Form(table, (".csv", ".tsv", ".parquet"), holds=_JUDGED),
+    "sheet": Form(sheet, (".csv", ".tsv")),
+    "trec": Form(trec, (".qrels", ".trec", ".txt")),
 }

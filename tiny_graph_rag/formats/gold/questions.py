@@ -15,7 +15,7 @@ from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind, nearest
 from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.formats.gold.records import CHUNK_FIELDS, holds_names, is_ours, is_question, ours
-from tiny_graph_rag.formats.records import Schema, folded, is_id, is_texts, records
+from tiny_graph_rag.formats.records import folded, is_id, is_texts, records
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import HIGHEST, PATTERN, EvalSet, Example, ReferenceRelationship, Source
@@ -36,6 +36,7 @@ STRING_LISTS = (
 LISTS = ("reference_entities", *STRING_LISTS)
 NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
 IDS_TWICE = "ids used twice: {n}, such as {id}; the later question is called {id}-2"
+IDS_SHARED = "several questions have each 'id', so it is read as the document that answers them"
 AS_LIST = ". Write {value}"
 MISSING = "{field} is missing"
 EMPTY = "the gold set is empty; wanted at least one question"
@@ -93,7 +94,7 @@ def sound_questions(path: Path, format: str) -> Sound:
     problems = Problems(DatasetError)
     keys = ", ".join(QUERY_KEYS[:6])
     wanted = said("wanted a list of objects with a question under one of {keys}", keys=keys)
-    found = records(path, problems, Schema(FIELDS.keys(), is_question, wanted))
+    found = records(path, problems, is_question, FIELDS.keys(), wanted)
     every = list(found)
     table = found.kind == "table"
     rows = [record.row for record in every if isinstance(record.row, dict)]
@@ -115,6 +116,12 @@ def sound_questions(path: Path, format: str) -> Sound:
     if not read and not problems:
         problems.add(path.name, EMPTY)
     notes: list[str] = []
+    if not is_judged and _share_ids(tuple(read.values())):
+        read = {
+            place: replace(example, id=f"line-{example.line}", reference_chunks=(example.id,))
+            for place, example in read.items()
+        }
+        notes.append(said(IDS_SHARED))
     if guessed:
         listed = ", ".join(f"{key} → {field}" for key, field in guessed.items())
         notes.append(said("read by what they are called: {fields}", fields=listed))
@@ -153,6 +160,13 @@ def _examples(
             source = Source(format, record.row) if format else None
             found[record.place] = example_of(row, record.number, source)
     return found, guessed
+
+
+def _share_ids(examples: Sequence[Example]) -> bool:
+    """Whether ids are of documents: each stands with two questions or more, and nothing else says what is
+    relevant."""
+    is_answered = any(one.ground_truth or one.reference_chunks or one.reference_texts for one in examples)
+    return not is_answered and len(examples) >= 2 * len({example.id for example in examples}) > 0
 
 
 def _no_query(rows: Sequence[Mapping[str, Any]], path: Path) -> DatasetError:
@@ -298,13 +312,9 @@ def _as_list(value: str) -> str:
     return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
 
 
-def _is_relationship(value: object) -> bool:
-    texts = (
-        [value.get("source"), value.get("target"), value.get("type") or ""]
-        if isinstance(value, dict)
-        else [None]
-    )
-    return is_texts(texts)
+def _is_relationship(value: Any) -> bool:
+    ends = ("source", "target")
+    return isinstance(value, dict) and is_texts([value.get("type") or "", *map(value.get, ends)])
 
 
 IS_RIGHT: dict[str, Callable[[Any], bool]] = {

@@ -77,7 +77,8 @@ def is_sheet(head: Head) -> bool:
     """Whether the header names a column of questions, and none of documents that were judged or retrieved."""
     if head.is_json:
         return False
-    names = {folded(name) for name in head.columns or (head.line,)}
+    folds = map(folded, head.columns or (head.line,))
+    names = {COLUMN_KEYS.get(name, name) for name in folds}
     asked = names & {*QUERY_KEYS}
     judged = bool(names & {folded(name) for name in DOCUMENT_NAMES if name != "name"})
     return bool(asked) and not (judged and (asked <= {*_NO_QUESTION} or not names & _ANSWERED))
@@ -163,7 +164,7 @@ def read_qrels(path: Path) -> list[Example]:
 @gold_format(
     "table",
     "CSV, TSV or Parquet: query_id, doc_id, score",
-    lambda head: head.has_columns and not is_sheet(head),
+    lambda head: bool(head.columns) and not is_sheet(head),
     general=True,
     example="query_id,doc_id,score\nQ1,d1,1\nQ1,d2,2\n",
 )

@@ -131,7 +131,7 @@ def _meant(row: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
     (`expected_source_file`), and the document that a question comes from. Passages are texts where they read
     so, else ids."""
     found: dict[str, str] = {}
-    for folded_key, key in keys.items():
+    for folded_key, key in reversed(list(keys.items())):
         value, thing = row[key], thing_meant(folded_key, QUALIFIERS)
         if thing is None or folded_key in LISTED or isinstance(value, float | bool) or not value:
             continue
@@ -152,7 +152,9 @@ def _is_prose(value: Any) -> bool:
     """Whether passages are given by their texts rather than by ids or names of files."""
     texts = value if isinstance(value, list) else [value]
     return any(
-        isinstance(text, str) and (text.count(" ") > 8 or len(text) > LONGEST_NAME * 3) for text in texts
+        isinstance(text, str) and (text.count(" ") > 8 or len(text) > LONGEST_NAME * 3)
+        for text in texts
+        if not _DOCUMENT.search(str(text)[-6:])  # the name of a file may have many words
     )
 
 
@@ -204,7 +206,7 @@ def _converted(field: str, value: Any, row: Mapping[str, Any], *, table: bool) -
         signs = SIGNS[field]
         return parts_of_cell(value.strip(), signs) if isinstance(value, str) else _several(value)
     if field == "ground_truth":
-        return _answers_of_cell(value) if table and isinstance(value, str) else _several(value)
+        return _several(value, bars=table)
     if field == "reference_texts":
         return _texts(value, row)
     return _CONVERTED[field](value)
@@ -222,10 +224,13 @@ def _query(value: Any) -> Any:
     return value if isinstance(value, str) else None
 
 
-def _several(value: Any) -> list[str] | None:
-    """Names or texts of any shape: one, a list, objects with a name, or {id: name}."""
+def _several(value: Any, *, bars: bool = False) -> list[str] | None:
+    """Names or texts of any shape: one, a list, objects with a name, or {id: name}. bars: whether `|` parts
+    those of one text; a text of several lines stays one."""
     if isinstance(value, str):
         text = value.strip()
+        if bars and "|" in text and not {"\n", "["} & {*text}:
+            return parts_of_cell(text, "|")
         value = list_in(text) or ([text] if text and list_in(text) is None else [])
     if isinstance(value, bool) or value is None:
         return None
@@ -243,23 +248,18 @@ def _text(value: Any) -> str | None:
     return value.strip() if isinstance(value, str) else None
 
 
-def _answers_of_cell(cell: str) -> list[str]:
-    """A cell's answers, which `|` parts; an answer of several lines stays one."""
-    text = cell.strip()
-    if "|" in text and "\n" not in text and "[" not in text:
-        return [answer for part in text.split("|") if (answer := part.strip())]
-    return _several(text) or []
-
-
 def _turns(value: Any) -> Any:
     return parts_of_cell(value.strip(), "\n") if isinstance(value, str) else value
 
 
 def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:
     """Passages; of many with marks those marked as supporting (HotpotQA, MuSiQue, HippoRAG)."""
+    value = _as_rows(value)
+    if isinstance(value, dict):
+        value = value.get("contexts")  # PubMedQA
     if not isinstance(value, list) or not value or isinstance(value[0], str):
-        return None if isinstance(value, dict) else _several(value)
-    facts = row.get("supporting_facts")
+        return _several(value)
+    facts = _as_rows(row.get("supporting_facts"))
     if all(isinstance(one, list) and len(one) == 2 and isinstance(one[1], list) for one in value):
         titles = (
             [one[0] for one in facts if isinstance(one, list) and one] if isinstance(facts, list) else None
@@ -275,8 +275,20 @@ def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:
     return _several(marked or value)
 
 
+def _as_rows(value: Any) -> Any:
+    """Lists of equal length in an object, such as Parquet's {"title", "sentences"}, as a list of rows."""
+    columns = list(value.values()) if isinstance(value, dict) else []
+    is_columns = len(columns) > 1 and all(isinstance(column, list) for column in columns)
+    if is_columns and len({len(column) for column in columns}) == 1:
+        return [list(row) for row in zip(*columns, strict=True)]
+    return value
+
+
 def _chunks(value: Any) -> list[str] | None:
-    """Ids of passages: one, several, {id: grade}, or [title, sentence] pairs."""
+    """Ids of passages: one, several, in groups, {id: grade}, or [title, sentence] pairs."""
+    value = _as_rows(value)
+    if isinstance(value, list) and value and all(one and is_texts(one) for one in value):
+        value = [id for group in value for id in group]  # AutoRAG
     if isinstance(value, dict):
         return [str(id) for id, grade in value.items() if grade != 0]
     if isinstance(value, list):
@@ -293,10 +305,6 @@ def _relations(value: Any) -> list[Any] | None:
     return value if sound and not is_texts(value) else None
 
 
-def _as_is(value: Any) -> Any:
-    return None if value in (None, "") else value
-
-
 # Fields of several names → the signs between them in one cell.
 SIGNS = {
     **dict.fromkeys(("reference_entities", "highly_relevant_entities", "irrelevant_entities"), ";|\n"),
@@ -308,5 +316,5 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "context": _turns,
     "reference_chunks": _chunks,
     "reference_relations": _relations,
-    "group": _as_is,
+    "group": _id,
 }

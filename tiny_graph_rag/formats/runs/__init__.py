@@ -147,7 +147,7 @@ def detected(path: Path) -> str:
     head = Head.of(path)
     if fields_beside(path, RUN_FIELDS, RunError):
         return "jsonl" if head.is_json else "table"
-    found = recognised(RUN_FORMATS, head, "--run-format")
+    found = recognised(RUN_FORMATS, head)
     if found is None:
         if isinstance(head.first, dict) and "reference_entities" in head.first:
             raise RunError.at(

@@ -82,7 +82,7 @@ def kind_of(item: Any) -> str:
         return "relations" if is_triple else "entities"
     if isinstance(item, str | bytes) or item is None or attribute(item, ENTITY_NAMES) is not None:
         return "entities"
-    if _body(item) is not None:
+    if _body(item) is not None or attribute(item, PASSAGE_IDS[1:]) is not None:
         return "passages"
     two_ends = attribute(item, SOURCE_END) is not None and attribute(item, TARGET_END) is not None
     return "relations" if two_ends else "entities"

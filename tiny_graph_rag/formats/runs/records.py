@@ -15,9 +15,9 @@ from typing import Any
 from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import Problems, RunError, json_kind, wrong_value
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.records import Schema, folded, is_id, list_in, parts_of_cell, records, thing_meant
+from tiny_graph_rag.formats.records import folded, is_id, list_in, parts_of_cell, records, thing_meant
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, failure_of, run_format
-from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
+from tiny_graph_rag.formats.runs.items import entity_of, is_score, kind_of, passage_of, relation_of
 from tiny_graph_rag.formats.tables import trec_rows
 from tiny_graph_rag.formats.words import (
     ASKED_KEYS,
@@ -25,6 +25,7 @@ from tiny_graph_rag.formats.words import (
     ENTITY_COLUMNS,
     ID_KEYS,
     LIST_COLUMNS,
+    PASSAGE_IDS,
     PASSAGES_KEYS,
     QUESTION_LISTS,
     QUESTION_NAMES,
@@ -35,7 +36,8 @@ from tiny_graph_rag.formats.words import (
     RUN_FIELDS,
     SCORE_NAMES,
 )
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.inputs import bare_name
+from tiny_graph_rag.messages import counted, said
 
 IDS_KEY = "topk"  # of a contest's submission, whose texts are ids
 RESULTS = {"schema_version", "package_version", "kind"}  # first keys of a results file
@@ -52,12 +54,11 @@ UNITS = {  # key of a time that a question took → how many of it are a second
 WANTED = (
     "wanted one of {ids} or the question's text ({texts}), and what was retrieved under one of {retrieved}"
 )
-
-
-def _wanted() -> Said:
-    """What makes a record, in words."""
-    listed = {"ids": ID_KEYS[:6], "texts": ASKED_KEYS[:2], "retrieved": RETRIEVED_KEYS}
-    return said(WANTED, **{name: ", ".join(map(repr, keys)) for name, keys in listed.items()})
+LACKING = {  # the field → the one message about all records without it
+    "id": "{records} without an id or a question; the first has: {names}. Name the key in {file}: id: KEY",
+    "entities": "{records} without what was retrieved; the first has: {names}. Name the key in {file}: "
+    "entities: KEY",
+}
 
 
 def lists_in(row: Mapping[str, Any]) -> dict[str, str]:
@@ -70,6 +71,10 @@ def lists_in(row: Mapping[str, Any]) -> dict[str, str]:
     for key, value in row.items():
         if isinstance(value, list) and (meant := _kind_meant(key)):
             found.setdefault(meant, key)
+    first = next(iter(row.get(found.get("entities", "")) or ()), None)
+    names_chunks = isinstance(first, dict) and "id" not in first and {*PASSAGE_IDS} & first.keys()
+    if names_chunks and kind_of(first) == "passages":
+        found.setdefault("passages", found.pop("entities"))
     return found
 
 
@@ -111,7 +116,7 @@ def read_jsonl(path: Path) -> WrittenRun:
 @run_format(
     "table",
     "CSV, TSV or Parquet: query_id, doc_id, score",
-    lambda head: head.has_columns,
+    lambda head: bool(head.columns),
     suffixes=(".csv", ".tsv", ".parquet"),
     general=True,
     example="query_id,doc_id,score\nQ1,d1,0.5\nQ1,d2,0.4\n",
@@ -138,9 +143,11 @@ def _read(path: Path) -> WrittenRun:
             for number, (key, ranking) in enumerate(rankings.items(), start=1)
         )
     else:
-        read = records(path, problems, Schema(RUN_FIELDS, is_question, _wanted()))
+        keys = {"ids": ID_KEYS[:6], "texts": ASKED_KEYS[:2], "retrieved": RETRIEVED_KEYS}
+        wanted = said(WANTED, **{name: ", ".join(map(repr, listed)) for name, listed in keys.items()})
+        read = records(path, problems, is_question, RUN_FIELDS, wanted)
         found = _of_cells(list(read), path, problems) if read.kind == "table" else read
-    run = _run_of(found, problems)
+    run = _run_of(found, problems, path)
     problems.check()
     return run
 
@@ -177,7 +184,7 @@ def _of_cells(rows: Sequence[Record], path: Path, problems: Problems) -> Iterabl
         ]
     question, document, score, rank = (
         next((columns[key] for key in keys if key in columns), "")
-        for keys in ((*QUESTION_NAMES, *ASKED_KEYS), DOCUMENT_COLUMNS, SCORE_NAMES, RANK_NAMES)
+        for keys in ((*QUESTION_NAMES, *ASKED_KEYS, "input"), DOCUMENT_COLUMNS, SCORE_NAMES, RANK_NAMES)
     )
     if rows and not (question and document):
         raise RunError.at(
@@ -185,7 +192,7 @@ def _of_cells(rows: Sequence[Record], path: Path, problems: Problems) -> Iterabl
             "no column {wanted}; the file has: {names}. Name it in {file}: {field}: COLUMN",
             wanted="'doc_id', 'entity' or 'retrieved_contexts'" if question else "'query_id'",
             names=", ".join(columns.values()),
-            file=f"{path.name.split('.')[0]}-columns.yaml",
+            file=f"{bare_name(path)}-columns.yaml",
             field="name" if question else "id",
         )
     return _together(rows, question, document, score or rank, problems, by_rank=not score)
@@ -242,12 +249,14 @@ def _list_of(cell: Any, key: str) -> Any:
     return ([text] if text else []) if is_of_texts else parts_of_cell(text)
 
 
-def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
+def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenRun:
     """What records say of their questions; what is wrong with them goes to `problems`."""
     run = WrittenRun({})
+    lacking: dict[str, list[Record]] = {"id": [], "entities": []}
     others: dict[str, dict[str, list[Any]]] = {kind: {} for kind in OTHERS}
     lists_entities = False
-    for _, place, row in found:
+    for record in found:
+        place, row = record.place, record.row
         if not isinstance(row, dict):
             problems.add(place, "wanted an object, got {got}", got=json_kind(row))
             continue
@@ -258,8 +267,7 @@ def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
         query = next((row[name] for name in (*ASKED_KEYS, "input") if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in ID_KEYS if is_id(row.get(name))), query)
         if not key or not (lists or error):
-            names = ", ".join(map(repr, row)) or "none"
-            problems.add(place, "{wanted}; got the keys {names}", wanted=_wanted(), names=names)
+            lacking["entities" if key else "id"].append(record)
             continue
         if key in run.rankings or key in run.failures:
             problems.add(place, "question {key} is in the file twice; keep one of them", key=repr(key))
@@ -282,6 +290,12 @@ def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
         counts = [row[name] for name in ("token_usage", "usage") if isinstance(row.get(name), dict)]
         if counts:
             run.usage[key] = counts[0]
+    for field, without in lacking.items():
+        for first in without[:1]:
+            number = counted(len(without), "{n} record", "{n} records")
+            names = ", ".join(map(repr, first.row)) or "–"
+            beside = f"{bare_name(path)}-columns.yaml"
+            problems.add(first.place, LACKING[field], records=number, names=names, file=beside)
     return replace(
         run,
         relations=others["relations"] or None,
@@ -320,6 +334,6 @@ def read_trec(path: Path) -> WrittenRun:
     """`question Q0 document rank score tag` a line; the score decides the order, the rank says nothing."""
     problems = Problems(RunError)
     rows = trec_rows(path, ("question", "Q0", "document", "rank", "score", "tag"), problems)
-    run = _run_of(_together(rows, "question", "document", "score", problems, by_rank=False), problems)
+    run = _run_of(_together(rows, "question", "document", "score", problems, by_rank=False), problems, path)
     problems.check()
     return run

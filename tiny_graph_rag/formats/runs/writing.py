@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
-from tiny_graph_rag.formats.writing import Form, parquet_of
+from tiny_graph_rag.formats.writing import Form
 from tiny_graph_rag.run import Passage, Relation, Run
 
 TREC_TAG = "tiny-graph-rag"
@@ -112,13 +112,6 @@ def csv(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
         yield text.getvalue().encode()
 
 
-def parquet(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
-    """The same columns in Parquet."""
-    rows = [row for one in ranked for row in _rows(one)]
-    columns = dict(zip(COLUMNS, zip(*rows, strict=True) if rows else [()] * len(COLUMNS), strict=True))
-    yield parquet_of(columns, numbers=("rank", "score"))
-
-
 def contest(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     """An object per line with `eval_id` and `topk`."""
     for one in ranked:
@@ -135,6 +128,5 @@ RUN_FORMS = {
     "trec": Form(trec, (".trec",)),
     "jsonl": Form(jsonl, (".jsonl",)),
     "csv": Form(csv, (".csv",)),
-    "parquet": Form(parquet, (".parquet",), needs_parquet=True),
     "contest": Form(contest, (".contest",)),
 }
