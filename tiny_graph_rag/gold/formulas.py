@@ -50,18 +50,11 @@ class Path(NamedTuple):
     steps: tuple[RelationStep, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
-    paths: tuple[Path, ...]
+Formula = tuple[Path, ...]
 
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(path.seed for path in self.paths))
 
-    @property
-    def types(self) -> set[int]:
-        """The relation types that it asks about."""
-        return {step.type for path in self.paths for step in path.steps}
+def seeds_of(formula: Formula) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(path.seed for path in formula))
 
 
 @dataclass(eq=False)
@@ -117,15 +110,11 @@ class StepIndex:
             images.append(self.follow(images[-1], step) - {path.seed})
         return images
 
-    def last_image(self, path: Path) -> set[int]:
-        """What its last step leads to, also where that is its seed again."""
-        return self.follow(self.images(path)[-2], path.steps[-1])
-
     def find(self, formula: Formula) -> tuple[list[int], tuple[int, ...]]:
         """The answers, ascending rows of entities; and the rows of all relations on the ways to them."""
-        images = [self.images(path) for path in formula.paths]
-        answers = set.intersection(*(image[-1] for image in images)) - set(formula.seeds)
-        ways = [self._relations_on(*pair, answers) for pair in zip(formula.paths, images, strict=True)]
+        images = [self.images(path) for path in formula]
+        answers = set.intersection(*(image[-1] for image in images)) - set(seeds_of(formula))
+        ways = [self._relations_on(*pair, answers) for pair in zip(formula, images, strict=True)]
         return sorted(answers), tuple(sorted(set().union(*ways)))
 
     def _relations_on(self, path: Path, images: list[set[int]], answers: Collection[int]) -> set[int]:

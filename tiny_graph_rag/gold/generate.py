@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,17 +17,16 @@ import numpy as np
 from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import PATTERN, Example, ReferenceRelationship
-from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, says_nothing
+from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, says_nothing, seeds_of
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.patterns import pattern_of
-from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
-from tiny_graph_rag.gold.validate import is_named
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.function_words import stands_in
 
 SHARES = {  # of a hundred questions
     "single": 30, "chain": 32, "intersection": 16, "no-answer": 6, "alias-noise": 9, "coreference": 7,
@@ -149,14 +148,13 @@ def language_of(graph: KnowledgeGraph) -> str:
     return "ko" if korean * 2 > len(names) else "en"
 
 
-def names_an_answer(graph: KnowledgeGraph, text: str, answers: Iterable[int]) -> bool:
+def names_an_answer(graph: KnowledgeGraph, text: str, answers: Sequence[int]) -> bool:
     """Whether a question says the name or an alias of one of its answers, or holds the name within a word."""
-    folded = fold(text)
-    return any(
-        is_named(text, Reference(str(graph.entities.names[answer]), 1, (answer,), "name", 0), graph)
-        or (len(fold(graph.entities.names[answer])) > 1 and fold(graph.entities.names[answer]) in folded)
-        for answer in answers
-    )
+    entities, folded = graph.entities, fold(text)
+    names = [str(entities.names[answer]) for answer in answers]
+    aliases = [alias for answer in answers for alias in entities.aliases[answer]]
+    is_within = any(len(fold(name)) > 1 and fold(name) in folded for name in names)
+    return is_within or any(stands_in(spelling, text) for spelling in (*names, *aliases))
 
 
 @dataclass(eq=False)
@@ -260,7 +258,7 @@ class _Maker:
         }
         if asked and asked.noise:
             own["noise"] = asked.noise
-        names = tuple(self.wording.name(seed, {}) for seed in drawn.formula.seeds)
+        names = tuple(self.wording.name(seed, {}) for seed in seeds_of(drawn.formula))
         own["mentions"] = list(names if asked is None else asked.mentions)
         return Example(
             id=f"{self.ids[place]}-{asked.kind}" if asked else self.ids[place],
@@ -274,7 +272,7 @@ class _Maker:
                 )
                 for row in drawn.relations
             ),
-            seed_entities=tuple(name[seed] for seed in drawn.formula.seeds),
+            seed_entities=tuple(name[seed] for seed in seeds_of(drawn.formula)),
             context=asked.context if asked else (),
             group=self.ids[place],
             unknown=own,

@@ -25,13 +25,10 @@ _HEAD = re.compile(r"\{(\w+)(?:=(\w+))?\}")
 _HEADS = {Kind.PLACE: "곳", Kind.WORK: "작품", Kind.GROUP: "단체", Kind.DATE: "때"}
 _ANY = table("것 곳 작품 사물 사람")  # nouns of phrases that any kind of thing may replace
 _TYPES = {
-    "animal": "동물", "plant": "식물", "event": "사건", "organization": "단체", "organisation": "단체",
-    "group": "집단", "company": "회사", "family": "집안", "city": "도시", "town": "도시", "country": "나라",
-    "village": "마을", "river": "강", "mountain": "산", "building": "건물", "film": "영화", "movie": "영화",
-    "book": "책", "novel": "소설", "song": "노래", "album": "음반", "poem": "시", "magazine": "잡지",
-    "newspaper": "신문", "school": "학교", "university": "대학", "food": "음식", "weapon": "무기",
-    "tool": "도구", "product": "제품", "award": "상", "language": "언어", "genre": "갈래", "disease": "병",
-    "technology": "기술",
+    "animal": "동물", "plant": "식물", "event": "사건", "organization": "단체", "group": "집단",
+    "company": "회사", "family": "집안", "city": "도시", "town": "도시", "country": "나라", "village": "마을",
+    "river": "강", "film": "영화", "movie": "영화", "book": "책", "novel": "소설", "song": "노래",
+    "magazine": "잡지", "newspaper": "신문", "school": "학교", "university": "대학", "food": "음식",
 }  # fmt: skip
 _GENERAL = table("단체 집단 조직 기관 장소 작품")  # types that say less than a phrase's own noun
 _ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디", Kind.GROUP: "어디"}

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from tiny_graph_rag.errors import DatasetError, at, nearest, wrong_value
 from tiny_graph_rag.gold.examples import PATTERN, EvalSet, Example
-from tiny_graph_rag.gold.formulas import Formula, Path, RelationStep, StepIndex
+from tiny_graph_rag.gold.formulas import Formula, Path, RelationStep, StepIndex, seeds_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.messages import Said, said
@@ -63,7 +63,7 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet, *, refresh: b
         answers = tuple(entities[row] for row in rows)
         if example.follows_graph or set(answers) != set(example.reference_entities):
             seeds = example.seed_entities
-            seeds = tuple(entities[row] for row in formula.seeds) if seeds is None else seeds
+            seeds = tuple(entities[row] for row in seeds_of(formula)) if seeds is None else seeds
             made[example.id] = replace(example, reference_entities=answers, seed_entities=seeds, judged=True)
     if problems:
         raise DatasetError(*problems)
@@ -73,7 +73,7 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet, *, refresh: b
 def pattern_of(formula: Formula, index: StepIndex) -> str:
     """The line that spells a formula."""
     lines, entities, types = [], index.graph.entities, index.graph.relations.types.names
-    for path in formula.paths:
+    for path in formula:
         name = entities.names[path.seed]
         if index.graph.row_of_id.get(name, path.seed) != path.seed:
             name = entities.ids[path.seed]
@@ -89,7 +89,7 @@ def pattern_of(formula: Formula, index: StepIndex) -> str:
 def formula_of(text: object, index: StepIndex, names: NameIndex) -> Formula:
     """The formula that a pattern spells. Raises ValueError in words."""
     parts = _JOINED.split(text.strip()) if isinstance(text, str) else [repr(text)]
-    return Formula(tuple(_path(part, index, names) for part in parts))
+    return tuple(_path(part, index, names) for part in parts)
 
 
 def _path(text: str, index: StepIndex, names: NameIndex) -> Path:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tiny_graph_rag.gold.formulas import Direction, Formula, Path, RelationStep, StepIndex
+from tiny_graph_rag.gold.formulas import Direction, Formula, Path, RelationStep, StepIndex, seeds_of
 from tiny_graph_rag.graph.names import NameIndex
 
 SHAPES = ("single", "chain", "intersection", "no-answer")
@@ -73,13 +73,13 @@ class Sampler:
         for _ in range(DRAWS if self.types else 0):
             type = min(self.types, key=self._cost)
             path = self._begin(type)
-            formula = path and (drawing[shape](path) if shape in drawing else Formula((path,)))
+            formula = path and (drawing[shape](path) if shape in drawing else (path,))
             drawn = None if formula is None else self.accepted(shape, formula)
             if drawn is not None and sayable(drawn):
-                self.seen.add(frozenset(drawn.formula.paths))
-                self.by_type.update(drawn.formula.types)
+                self.seen.add(frozenset(drawn.formula))
+                self.by_type.update({step.type for path in drawn.formula for step in path.steps})
                 self.lengths[drawn.hops] += CHAIN
-                self.by_entity.update([*drawn.formula.seeds, *drawn.answers])
+                self.by_entity.update([*seeds_of(drawn.formula), *drawn.answers])
                 return drawn
             self.failures[type] += 1
         return None
@@ -87,12 +87,13 @@ class Sampler:
     def accepted(self, shape: str, formula: Formula) -> DrawnQuestion | None:
         """The drawn question, or None where it is trivial, ambiguous, used up or beyond the hops."""
         most_uses = max(2, int(FAIR * self.by_type.total() / max(len(self.by_type), 1)))
-        is_used_up = any(self.by_type[type] >= most_uses for type in formula.types)
-        seeds, hops = set(formula.seeds), len(formula.paths[0].steps)
-        if frozenset(formula.paths) in self.seen or is_used_up or not all(map(self._usable, seeds)):
+        is_used_up = any(self.by_type[step.type] >= most_uses for path in formula for step in path.steps)
+        seeds, hops = set(seeds_of(formula)), len(formula[0].steps)
+        if frozenset(formula) in self.seen or is_used_up or not all(map(self._usable, seeds)):
             return None
         answers, relations = self.index.find(formula)
-        if any(seeds & self.index.last_image(path) for path in formula.paths):
+        last = [self.index.follow(self.index.images(path)[-2], path.steps[-1]) for path in formula]
+        if not seeds.isdisjoint(set[int]().union(*last)):
             return None  # one of the names in the question would be an answer
         if shape == "no-answer":
             return None if answers else DrawnQuestion(shape, formula, answers)
@@ -151,7 +152,7 @@ class Sampler:
             if step is None:
                 return None
             path = Path(path.seed, (*path.steps, step))
-        return Formula((path,)) if lengths else None
+        return (path,) if lengths else None
 
     def _intersection(self, path: Path) -> Formula | None:
         """The one thing that a relation leads to from two entities, and from each of them to others too."""
@@ -160,7 +161,7 @@ class Sampler:
         if len(image) < 2 or not before:
             return None
         other = Path(self._any(before), path.steps)
-        formula = Formula((path, other))
+        formula = (path, other)
         is_alone = len(self.index.images(other)[-1]) < 2
         return None if is_alone or len(self.index.find(formula)[0]) != 1 else formula
 
@@ -172,4 +173,4 @@ class Sampler:
             return None
         theirs, held = self.index.around(like.seed).keys(), self.index.around(path.seed).keys()
         is_like = len(held & theirs) > 1 and path.steps[0].type not in {step.type for step in theirs}
-        return Formula((Path(like.seed, path.steps),)) if is_like else None
+        return (Path(like.seed, path.steps),) if is_like else None

@@ -10,6 +10,7 @@ import random
 import re
 from dataclasses import dataclass
 
+from tiny_graph_rag.gold.formulas import seeds_of
 from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -39,7 +40,7 @@ def variant(
     kind: str, drawn: DrawnQuestion, wording: Wording, names: NameIndex, chance: random.Random
 ) -> QuestionVariant | None:
     """A question in another form; None where the graph or the words give none."""
-    seeds = drawn.formula.seeds
+    seeds = seeds_of(drawn.formula)
     if kind == "coreference":
         called = wording.pronouns.get(Kind(int(wording.kind_of[seeds[0]])))
         if len(seeds) != 1 or not called:

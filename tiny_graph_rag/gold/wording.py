@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.gold.formulas import Formula, RelationStep, StepIndex
+from tiny_graph_rag.gold.formulas import Formula, RelationStep, StepIndex, seeds_of
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, is_date, kind_of_type
 from tiny_graph_rag.language.words import words_of_name
@@ -111,13 +111,13 @@ class Wording(ABC):
 
     def question(self, formula: Formula, answers: Sequence[int], called: Mapping[int, str]) -> str | None:
         """The question in words; None where a person would not ask it so."""
-        steps, images = formula.paths[0].steps, self.index.images(formula.paths[0])
-        images[0], images[-1] = set(formula.seeds), set(answers)
-        names = formula.seeds if self.is_typed else (*formula.seeds, *answers)
+        seeds, steps, images = seeds_of(formula), formula[0].steps, self.index.images(formula[0])
+        images[0], images[-1] = set(seeds), set(answers)
+        names = seeds if self.is_typed else (*seeds, *answers)
         is_sayable = all(map(self.is_name, names)) and all(map(self._is_all, steps, images))
-        if self._leads_back(steps) or not is_sayable or Kind.DATE in self.kind_of[[*formula.seeds]]:
+        if self._leads_back(steps) or not is_sayable or Kind.DATE in self.kind_of[[*seeds]]:
             return None
-        of: NounPhrase | None = self.named(formula.seeds, called)
+        of: NounPhrase | None = self.named(seeds, called)
         for place, step in enumerate(steps, 1):
             ends = self._ends(step, images[place - 1], images[place])
             if of is None or ends is None:
