@@ -12,6 +12,7 @@ import yaml
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.help import command_names
+from tiny_graph_rag.cli.settings import _samples
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.measures import KINDS
 
@@ -76,3 +77,13 @@ def test_measures_lists_every_measure_on_a_line_of_its_own(run_cli) -> None:
 
 def test_every_command_stands_in_a_group_of_the_help() -> None:
     assert set(getattr(typer.main.get_command(app), "commands", {})) == set(command_names())
+
+
+def test_samples_are_copied_without_what_lies_beside_them(own_folder: Path, run_cli, monkeypatch) -> None:
+    brought = own_folder / "package" / "samples"
+    for name in ("kg/conan-doyle-speckled-band-KG.json", "kg/mine-KG.json", "eval/draft.jsonl"):
+        (brought / name).parent.mkdir(parents=True, exist_ok=True)
+        (brought / name).write_text("{}")
+    monkeypatch.setattr("tiny_graph_rag.cli.settings.resources.files", lambda name: own_folder / "package")
+    copied = {path.name for path, _ in _samples(own_folder, own_folder)}
+    assert copied == {"conan-doyle-speckled-band-KG.json"}

@@ -9,8 +9,9 @@ import pytest
 
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import figure
+from tiny_graph_rag.report.headline import system_words
 from tiny_graph_rag.report.plain import cell_width
-from tiny_graph_rag.report.tables import View
+from tiny_graph_rag.report.tables import View, end_words
 from tiny_graph_rag.report.terminal import Console, CopiedLine, StrongLine, table_lines, wrapped
 
 
@@ -81,3 +82,9 @@ def test_a_wide_sign_takes_two_columns_and_an_accent_none() -> None:
 )
 def test_a_figure_has_no_power_of_ten(value: float | None, digits: int, text: str) -> None:
     assert figure(value, digits) == text
+
+
+def test_one_hop_is_no_hops_and_systems_are_told_apart() -> None:
+    assert end_words({"verdict": "beyond_hops", "hop": 1}) == "needs 1 hop"
+    settings = [{"system": "bfs"}, {"system": "bfs, exclude-seeds on"}, {"system": "bfs"}]
+    assert system_words({"kind": "sweep", "settings": settings}) == "bfs; bfs, exclude-seeds on"

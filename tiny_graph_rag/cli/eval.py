@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -118,7 +118,7 @@ def evaluate_command(
     found = summary(evaluation)
     flags = {flag: session.given[flag] for flag in (*RETRIEVING, *CUTTING, *PATCHING)}
     again = {"dataset": dataset, "graph": graph, **flags, **session.common.again}
-    _show(session, evaluation, found, partial(shell_command, **again))
+    _show(session, evaluation, found, partial(shell_command, **again), asdict(chosen))
     if answering is not None:
         if generating.dry_run:
             answering.forecast(evaluation)
@@ -165,14 +165,18 @@ def _write_run(session: Session, evaluation: Evaluation, path: Path, form: str) 
 
 
 def _show(
-    session: Session, evaluation: Evaluation, found: dict[str, Any], command_line: Callable[..., str]
+    session: Session,
+    evaluation: Evaluation,
+    found: dict[str, Any],
+    command_line: Callable[..., str],
+    selection: dict[str, object],
 ) -> None:
     """One screen. found: the results file's `summary`. command_line: of a command with the same files and
-    settings."""
+    settings. selection: which questions of the gold set."""
     worst = _worst_of(evaluation)
     commands = {} if worst is None else {"query": command_line("query", id=worst[0])}
     if not is_own(evaluation.config.retrieval.retriever) and session.patch is None:
-        commands["fix"] = command_line("fix")
+        commands["fix"] = command_line("fix", **selection)
     content = content_head(evaluation, found)
     counts = answered_counts(Measure("recall", found["k"]).compute(evaluation.judged))
     session.show(evaluation_lines(content, counts, worst, commands))

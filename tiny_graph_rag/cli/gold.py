@@ -13,7 +13,7 @@ from tiny_graph_rag.cli.asking import CommandLinker, Model
 from tiny_graph_rag.cli.command import Commands, app, command
 from tiny_graph_rag.cli.drafts import draft_output
 from tiny_graph_rag.cli.help import OPTIONS
-from tiny_graph_rag.cli.options import Chosen, Graph, argument, option, settings, to_file
+from tiny_graph_rag.cli.options import Chosen, Graph, GraphAlone, argument, option, settings, to_file
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
@@ -255,7 +255,7 @@ def _tell(out: Output, examples: object, format: str | None) -> None:
 @command("generate", settings(("--model", OPTIONS, "model that rewords questions")))
 def generate_command(
     session: Session,
-    graph: Graph = None,
+    graph: GraphAlone = None,
     n: Annotated[int, option("Number of questions to generate.")] = 200,
     shapes: Annotated[
         str | None,

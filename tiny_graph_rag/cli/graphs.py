@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MORE, OUTPUT
-from tiny_graph_rag.cli.options import PATCHING, Details, Graph, option, settings, to_file
+from tiny_graph_rag.cli.options import PATCHING, Details, GraphAlone, option, settings, to_file
 from tiny_graph_rag.cli.output import Output, Written
 from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.errors import amount
@@ -23,7 +23,9 @@ from tiny_graph_rag.report.terminal.checks import statistics_lines
 
 
 @command("stats")
-def stats(session: Session, graph: Graph = None, output: Written = None, details: Details = False) -> None:
+def stats(
+    session: Session, graph: GraphAlone = None, output: Written = None, details: Details = False
+) -> None:
     """Show the entities, relations, types, degrees, components, aliases and problems of a graph."""
     out = Output.of(session, output)
     knowledge = session.graph(graph)
@@ -37,7 +39,7 @@ def stats(session: Session, graph: Graph = None, output: Written = None, details
 @command("visualize")
 def visualize_command(
     session: Session,
-    graph: Graph = None,
+    graph: GraphAlone = None,
     max_nodes: Annotated[
         int,
         option(
@@ -66,7 +68,7 @@ def visualize_command(
 def convert(
     session: Session,
     output: Annotated[Path, to_file("File to write; its suffix sets the format.", default=False)],
-    graph: Graph = None,
+    graph: GraphAlone = None,
     to: Annotated[
         str | None,
         option(

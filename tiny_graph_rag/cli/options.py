@@ -108,15 +108,12 @@ class Common:
 
 
 Dataset = Annotated[Path, option("Gold set.", INPUT)]
+GRAPH_HELP, ONLY_ONE = "Knowledge graph.", "the only one in the folder"
 Graph = Annotated[
     Path | None,
-    option(
-        "Knowledge graph.",
-        INPUT,
-        short="-g",
-        default="the gold set's NAME-KG.json, else the only one in the folder",
-    ),
+    option(GRAPH_HELP, INPUT, short="-g", default=f"the gold set's NAME-KG.json, else {ONLY_ONE}"),
 ]
+GraphAlone = Annotated[Path | None, option(GRAPH_HELP, INPUT, short="-g", default=ONLY_ONE)]
 RETRIEVING = settings(
     ("--hops", RETRIEVAL),
     ("--retriever", RETRIEVAL, RETRIEVER_HELP),

@@ -12,6 +12,7 @@ from tiny_graph_rag.cli.options import FOLDERS, argument, option
 from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.config import all_settings, as_text, find_setting, section_comment, section_names
 from tiny_graph_rag.config.sources import CONFIG_FILE, config_yaml
+from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.measures.reference import listed
 from tiny_graph_rag.messages import ENGLISH, spoken, t
 from tiny_graph_rag.outputs import write_atomically
@@ -55,6 +56,8 @@ def measures(session: Session) -> None:
 
 NAME = "my-graph"
 SAMPLE, QUESTION = "conan-doyle-speckled-band", "Who hired Sherlock Holmes?"
+SAMPLES = (SAMPLE, "victor-hugo-les-miserables", "김유정-동백꽃")
+SAMPLE_ENDINGS = ("-KG.json", "-eval.jsonl", "-hardset.jsonl")
 PACKAGE = "tiny_graph_rag"
 
 
@@ -96,14 +99,16 @@ def init(
 
 
 def _samples(graphs: Path, sets: Path) -> list[tuple[Path, bytes]]:
-    """(where it goes, content) of every sample: from the installed package, in a clone from its own data."""
+    """(where it goes, content) of every sample: from the installed package, in a clone from its own data, in
+    which the user's own files may lie too."""
     package = resources.files(PACKAGE)
     brought = package / "samples"
     if not brought.is_dir():
         brought = Path(str(package)).parent / "data"
+    names = {f"{name}{ending}" for name in SAMPLES for ending in SAMPLE_ENDINGS}
     found = []
     for part, folder in (("kg", graphs), ("eval", sets)):
         for path in sorted((brought / part).iterdir(), key=lambda file: file.name):
-            if path.is_file():
+            if path.is_file() and nfc(path.name) in names:
                 found.append((folder / path.name, path.read_bytes()))
     return found

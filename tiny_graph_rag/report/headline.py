@@ -35,7 +35,7 @@ def system_words(content: Json) -> str:
         return one_line((content.get("run") or {}).get("name") or "", 40)
     retrieval = (content.get("config") or {}).get("retrieval") or {}
     if content["kind"] == "sweep":
-        return ", ".join(dict.fromkeys(str(setting["system"]) for setting in content["settings"]))
+        return "; ".join(dict.fromkeys(str(setting["system"]) for setting in content["settings"]))
     if "retriever" not in retrieval:
         return ""
     parts = [str(retrieval["retriever"])]

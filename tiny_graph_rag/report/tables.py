@@ -15,7 +15,7 @@ from typing import Any
 
 from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.measures.statistics import Mean
-from tiny_graph_rag.messages import listed, t, three
+from tiny_graph_rag.messages import counted, listed, t, three
 from tiny_graph_rag.report.plain import (
     cost_figure,
     one_line,
@@ -199,9 +199,10 @@ def end_words(reference: Json, hops: int | None = None) -> str:
     """What became of a missed reference, with the figure that tells how far off it is."""
     verdict, rank, hop = reference.get("verdict", "missed"), reference.get("rank"), reference.get("hop")
     if verdict == "beyond_hops" and hop:
-        return t("needs {n} hops", n=hop)
+        return counted(hop, "needs {n} hop", "needs {n} hops")
     if verdict == "ranked_below_k" and rank and hop and hops is not None and hop > hops:
-        return t("at rank {n}, found without a path; needs {hops} hops", n=rank, hops=hop)
+        needs = counted(hop, "needs {n} hop", "needs {n} hops")
+        return t("at rank {n}, found without a path; {needs}", n=rank, needs=needs)
     if verdict == "ranked_below_k" and rank:
         return t("at rank {n}", n=rank)
     if verdict == "no_seed":

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.config import changed_settings
-from tiny_graph_rag.messages import figure, p_value, shown, signed, t, three
+from tiny_graph_rag.messages import counted, figure, p_value, shown, signed, t, three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import blocks_of, summary_line
 from tiny_graph_rag.report.headline import headline, subject
@@ -159,7 +159,7 @@ def count_lines(summary: Json) -> list[str]:
         price = t("cost unknown") if cost is None else f"{cost:.4f} USD"
         lines.append(t("{n} tokens, {price}", n=f"{spent:,}", price=price))
     if per_second:
-        lines.append(t("{n} questions per second", n=f"{per_second:,.0f}"))
+        lines.append(counted(round(per_second), "{n} question per second", "{n} questions per second"))
     return [line for line in lines if line]
 
 

@@ -20,6 +20,9 @@ WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
 
 LARGEST_LOSS = "Most is lost at the step '{step}': {points} of 100 points of recall. {remedy}"
+BY_NAMES = (
+    "Without what texts found, most is lost at the step '{step}': {points} of 100 points of recall. {remedy}"
+)
 REMEDY = {
     "in graph": "These references are not in the graph. `validate --fix-suggestions` proposes names that "
     "are; otherwise add aliases or the missing entities.",
@@ -116,7 +119,7 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
         yield Advice(
             "largest loss",
             said(
-                LARGEST_LOSS,
+                LARGEST_LOSS if found.lost == found.waterfall else BY_NAMES,
                 step=step,
                 points=f"{100 * worst.loss:.1f}",
                 remedy=said(remedies[worst.step]),

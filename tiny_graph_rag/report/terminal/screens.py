@@ -48,6 +48,7 @@ WEAKEST_SHOWN = 3  # tags
 LOSSES_SHOWN = 4  # verdicts
 TRIED_SHOWN = 2  # settings: the best and the worst
 ROWS_SHOWN = 7  # of a sweep's or a comparison's table
+NEAR_NOTHING = 0.05  # a tag's mean below it recommends no setting of its own
 FIXES_SHOWN = {"proven": 2, "judged": 4, "asked": 1, "not kept": 2}
 TAG_WIDTH, SYSTEM_WIDTH, NAME_WIDTH = 22, 30, 9
 INDENT = "  "
@@ -215,6 +216,7 @@ def sweep_lines(content: Json) -> Iterator[Shown]:
         tag: setting_flags(content, part["setting"])
         for tag, part in (content["recommended"].get("by_tag") or {}).items()
         if part["setting"] not in (None, overall["setting"])
+        if (settings[part["setting"]]["by_tag"][tag]["measures"][measure]["mean"] or 0) >= NEAR_NOTHING
     }
     if own:
         listed = ", ".join(f"{one_line(tag, TAG_WIDTH)} {flags}" for tag, flags in own.items())
