@@ -203,30 +203,6 @@ def test_a_cutoff_is_taken_where_the_kind_says_so(graph, name: str) -> None:
             Measure.parse(f"{name}@{wrong}")
 
 
-PARAMETERS = [(name, parameter) for name in KINDS for parameter in KINDS[name].parameters]
-
-
-@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
-def test_a_parameter_has_a_default_and_bounds_that_are_held(graph, name: str, parameter: str) -> None:
-    kind = KINDS[name]
-    allowed = kind.parameters[parameter]
-    at = "" if kind.cutoff == "none" else "@3"
-    assert allowed.allows(allowed.default)
-    assert allowed.meaning
-    assert Measure.parse(f"{name}({parameter}={allowed.default}){at}") == Measure.parse(f"{name}{at}")
-    for wrong in (allowed.low - 0.001, allowed.high + 0.001, "nan", "inf", "x", ""):
-        with pytest.raises(UsageError, match=f"{parameter} must be a number"):
-            Measure.parse(f"{name}({parameter}={wrong}){at}")
-    judged = judged_of(graph, *material(graph, random.Random(2)))
-    near = [allowed.low + (allowed.high - allowed.low) * share for share in (0.01, 0.5, 0.99)]
-    for value in near:
-        measure = Measure.parse(f"{name}({parameter}={value}){at}")
-        assert Measure.parse(str(measure)) == measure
-        found = measure.compute(judged)
-        known = found[~np.isnan(found)]
-        assert ((known >= kind.low - 1e-12) & (known <= kind.high + 1e-12)).all()
-
-
 def test_context_measures_by_hand(graph) -> None:
     # Seed n00, list n00 n01 n02 n05; gold n01 n02 n03 with the relationships 0→1, 1→2, 2→3.
     judged = judged_of(graph, [[0, 1, 2, 5]], [{1: 1, 2: 1, 3: 1}])

@@ -65,8 +65,8 @@ def test_of_texts_pasted_as_questions_the_beginnings_are_compared() -> None:
 def test_patterns_without_going_back_find_what_they_found() -> None:
     assert without_citations("Anna [1] , Ben  . so") == "Anna, Ben. so"
     assert read_object('```json\n{"a": 1}\n```') == read_object(' ```{"a": 1}``` ') == {"a": 1}
-    assert [str(measure) for measure in parse_measures("ndcg@{1,3},rbp(p=0.5)@{2,4},mrr")] == [
-        "ndcg@1", "ndcg@3", "rbp(p=0.5)@2", "rbp(p=0.5)@4", "mrr",
+    assert [str(measure) for measure in parse_measures("ndcg@{1,3},rbp@{2,4},mrr")] == [
+        "ndcg@1", "ndcg@3", "rbp@2", "rbp@4", "mrr",
     ]  # fmt: skip
     assert [_final_of(text) for text in ("공(ball)", "Mill!", "7")] == [
         _final_of(text) for text in ("공", "Mill", "7")

@@ -13,8 +13,7 @@ from tiny_graph_rag.measures import Measure, judge, parse_measures
     ("text", "wanted"),
     [
         ("f1@{1,3}", ["f1@1", "f1@3"]),
-        ("rbp(p=0.5)@{5, 10},mrr", ["rbp(p=0.5)@5", "rbp(p=0.5)@10", "mrr"]),
-        ("RBP( p = .50 )@10, rbp(p=0.8), rbp", ["rbp(p=0.5)@10", "rbp"]),
+        ("rbp@{5, 10},mrr", ["rbp@5", "rbp@10", "mrr"]),
         ("ndcg@5,ndcg@5", ["ndcg@5"]),
     ],
 )
@@ -28,13 +27,7 @@ def test_lists_of_measures(text: str, wanted: list[str]) -> None:
     ("text", "said"),
     [
         ("f11@5", "unknown measure 'f11@5'; did you mean 'f1@5'"),
-        ("rbbp(p=0.5)@5", "unknown measure 'rbbp.p=0.5.@5'; did you mean 'rbp@5'"),
-        ("rbp(q=1)@5", "no parameter 'q'; rbp takes: p=0.8"),
-        ("ndcg(p=1)@5", "no parameter 'p'; ndcg takes: none"),
-        ("rbp(p=1)@5", "p must be a number strictly between 0 and 1, got '1'"),
-        ("rbp(p=.1,p=.2)", "gives 'p' twice"),
-        ("rbp(p=0.5@5", "wanted a name, parameters in brackets, @ and a cutoff, as in rbp.p=0.8.@5"),
-        ("rbp(p=0.5)5", "wanted a name, parameters in brackets, @ and a cutoff, as in rbp.p=0.8.@5"),
+        ("rbp(p=0.5)@5", "unknown measure 'rbp.p=0.5.@5'. Choices: "),
         ("f1", "needs a cutoff, such as f1@5"),
         ("f1@{1,x}", "the cutoff of 'f1@x' must be a whole number of at least 1"),
         ("f1@{}", "the cutoff of 'f1@' must be a whole number of at least 1"),
@@ -50,16 +43,10 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
 
 
 def test_rank_biased_precision_by_hand() -> None:
-    # Relevant at ranks 1 and 3 of 4; (1 - p) (1 + p^2).
+    # Relevant at ranks 1 and 3 of 4; (1 - p) (1 + p^2), p = .8.
     found = judge(run_of([0, 7, 1, 8], []), judgments_of([[0], [1], [2]], [[0]]))
-    by_hand = {
-        "rbp": 0.2 * 1.64,
-        "rbp(p=0.5)": 0.5 * 1.25,
-        "rbp(p=0.5)@2": 0.5,
-        "rbp(p=0.95)@3": 0.05 * 1.9025,
-    }
-    for text, value in by_hand.items():
-        assert Measure.parse(text).compute(found).tolist() == pytest.approx([value, 0]), text
+    for text, values in (("rbp", [0.2 * 1.64, 0]), ("rbp@2", [0.2, 0])):
+        assert Measure.parse(text).compute(found).tolist() == pytest.approx(values)
 
 
 @pytest.mark.parametrize(

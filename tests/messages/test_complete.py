@@ -176,11 +176,9 @@ def in_graph_columns() -> Iterator[str]:
 
 
 def in_measures() -> Iterator[str]:
-    """What the measures mean, and their parameters."""
+    """What the measures mean."""
     for kind in map(KINDS.__getitem__, KINDS):
         yield kind.definition
-        for parameter in kind.parameters.values():
-            yield from (parameter.meaning, parameter.bounds.template)
 
 
 def in_system() -> Iterator[str]:

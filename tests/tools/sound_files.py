@@ -331,7 +331,7 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
     for name, text, command in (
         ("question", "Where does Ben live, 점순?", f"query {{text}} {GRAPH} --explain"),
         ("question fuzzy", "Wher does Anna Brg live?", f"query {{text}} {GRAPH} --set retrieval.fuzzy=0.8"),
-        ("measures", "ndcg@5,recall@{1,3},rbp(p=0.8)@10,mrr", "score --gold ./gold.qrels --run ./run.trec -o ./out.json --measures {text}"),
+        ("measures", "ndcg@5,recall@{1,3},rbp@10,mrr", "score --gold ./gold.qrels --run ./run.trec -o ./out.json --measures {text}"),
         ("gates", "recall@5>=0.65,mrr>=0.5", f"{out} --fail-under {{text}}"),
         ("settings of a sweep", "retrieval.min_weight=0,0.5", f"sweep {ON_SET} --quiet --hops 1 --set {{text}} -o ./swept.json"),
         ("path", "./s-eval.jsonl", f"validate --dataset {{text}} {GRAPH}"),

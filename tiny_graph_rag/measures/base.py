@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,40 +18,17 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, unknown, wrong_value
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, Judged
-from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.registry import Registry
 
 Column = NDArray[np.float64]
-Compute = Callable[..., Column]  # (judged, cutoff or None, parameters by name)
+Compute = Callable[[Judged, int | None], Column]
 CutoffUse = Literal["required", "optional", "none"]
 Need = Literal["", "types", "sources", "graph"]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """A number that a measure takes next to its cutoff. low, high: its bounds, themselves not allowed where
-    `open`. meaning: for the documentation.
-    """
-
-    default: float
-    low: float
-    high: float
-    meaning: str
-    open: bool = False
-
-    def allows(self, value: float) -> bool:
-        return self.low < value < self.high if self.open else self.low <= value <= self.high
-
-    @property
-    def bounds(self) -> Said:
-        text = "strictly between {low} and {high}" if self.open else "between {low} and {high}"
-        return said(text, low=f"{self.low:g}", high=f"{self.high:g}")
-
-
-@dataclass(frozen=True, slots=True)
 class MeasureKind:
-    """A measure without its cutoff. compute: (judged, cutoff or None, its parameters by name) → (questions,)
-    float64.
+    """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64.
 
     low, high: its range; the worst end is what a question counts that failed or that the run lacks. weight:
     of each question where the mean pools counts (micro averages), else None. needs: what it must know beyond
@@ -69,7 +46,6 @@ class MeasureKind:
     higher_is_better: bool = True
     weight: Compute | None = None
     needs: Need = ""
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
     times: bool = False
 
     @property
@@ -143,29 +119,20 @@ def measure(name: str, *, source: str, **fields: Any) -> Callable[[Compute], Com
     return KINDS.register(name, "", made)
 
 
-_SPELLED = re.compile(r"(?P<name>[^@(]*)(?P<parameters>\(.*\))?(?P<at>@)?(?P<cutoff>.*)", re.S)
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class Measure:
-    """`ndcg@5`, `mrr`, `rbp(p=0.5)@10`: a kind with its cutoff, if it takes one, and its parameters.
+    """`ndcg@5`, `mrr`: a kind with its cutoff, if it takes one.
 
-    parameters: (name, value) in the kind's order, without those at their default: `rbp(p=0.8)` is `rbp`.
     of: what is judged: "" for entities, else `relations` or `passages`, as in `passages:recall@5`.
     """
 
     name: str
     cutoff: int | None = None
-    parameters: tuple[tuple[str, float], ...] = ()
     of: str = ""
 
     def __str__(self) -> str:
-        return f"{self.of}:{self._spelled()}" if self.of else self._spelled()
-
-    def _spelled(self) -> str:
-        given = ",".join(f"{name}={value!r}".removesuffix(".0") for name, value in self.parameters)
-        at = "" if self.cutoff is None else f"@{self.cutoff}"
-        return f"{self.name}({given}){at}" if given else f"{self.name}{at}"
+        spelled = self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+        return f"{self.of}:{spelled}" if self.of else spelled
 
     @property
     def kind(self) -> MeasureKind:
@@ -201,18 +168,14 @@ class Measure:
         return None if self.kind.weight is None else self._of(self.kind.weight, judged)
 
     def _of(self, compute: Compute, judged: Judged) -> Column:
-        kind, of = self.kind, judged.of(self.of)
+        of = judged.of(self.of)
         if of is None:  # nothing of what is judged was returned for any question
             return np.full(len(judged), np.nan)
-        judged = of
-        if not kind.parameters:
-            return compute(judged, self.cutoff)
-        defaults = {name: parameter.default for name, parameter in kind.parameters.items()}
-        return compute(judged, self.cutoff, **(defaults | dict(self.parameters)))
+        return compute(of, self.cutoff)
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """Raises UsageError for an unknown name (and the nearest), a cutoff or parameter that doesn't fit."""
+        """Raises UsageError for an unknown name (and the nearest), a cutoff that doesn't fit."""
         shown = text.strip()
         of, colon, rest = shown.lower().partition(":")
         if colon and of.strip() in (ENTITIES, RELATIONS, PASSAGES):
@@ -227,9 +190,8 @@ class Measure:
                     of=repr(f"{of}:"),
                 )
             return replace(measure, of=of.strip())
-        parts = _SPELLED.fullmatch(_TREC_EVAL.sub(r"\1@\2", shown.lower()))
-        assert parts is not None  # every text has a name, if an empty one
-        name, at, cutoff = parts["name"].strip(), parts["at"] or "", parts["cutoff"]
+        name, at, cutoff = _TREC_EVAL.sub(r"\1@\2", shown.lower()).partition("@")
+        name = name.strip()
         name = name if name in KINDS else OTHER_NAMES.get(name, name)
         if name not in KINDS:
             choices = {key: KINDS[key] for key in sorted(KINDS)}
@@ -239,64 +201,21 @@ class Measure:
             }
             raise unknown("measure", shown, list(choices), near=name, spelled=wanted)
         kind = KINDS[name]
-        parameters = _parameters(kind, (parts["parameters"] or "")[1:-1], shown)
         if not at:
-            if cutoff:
-                raise UsageError(
-                    "measure {shown}: wanted a name, parameters in brackets, @ and a cutoff, as in {example}",
-                    shown=repr(shown),
-                    example="rbp(p=0.8)@5",
-                )
             if kind.cutoff == "required":
                 raise UsageError(
                     "measure {shown} needs a cutoff, such as {example}",
                     shown=repr(shown),
                     example=f"{shown}@5",
                 )
-            return cls(name, None, parameters)
+            return cls(name)
         if kind.cutoff == "none":
             raise UsageError(
                 "measure {name} takes no cutoff, got {shown}", name=repr(name), shown=repr(shown)
             )
         if not re.fullmatch(r"[0-9]{1,9}", cutoff) or int(cutoff) < 1:
             raise UsageError("the cutoff of {shown} must be a whole number of at least 1", shown=repr(shown))
-        return cls(name, int(cutoff), parameters)
-
-
-def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, float], ...]:
-    """`p=0.5` → those that differ from their default, in the kind's order. Raises UsageError."""
-    given: dict[str, float] = {}
-    for part in text.split(",") if text.strip() else ():
-        name, _, value = (piece.strip() for piece in part.partition("="))
-        if name not in kind.parameters:
-            takes = ", ".join(f"{key}={it.default:g}" for key, it in kind.parameters.items()) or "none"
-            raise UsageError(
-                "measure {shown}: no parameter {name}; {measure} takes: {takes}",
-                shown=repr(shown),
-                name=repr(name),
-                measure=kind.name,
-                takes=takes,
-            )
-        if name in given:
-            raise UsageError("measure {shown} gives {name} twice", shown=repr(shown), name=repr(name))
-        allowed = kind.parameters[name]
-        try:
-            given[name] = float(value)
-        except ValueError:
-            given[name] = math.nan
-        if not (math.isfinite(given[name]) and allowed.allows(given[name])):
-            raise UsageError(
-                "measure {shown}: {name} must be a number {bounds}, got {value}",
-                shown=repr(shown),
-                name=name,
-                bounds=allowed.bounds,
-                value=repr(value),
-            )
-    return tuple(
-        (name, given[name])
-        for name, parameter in kind.parameters.items()
-        if name in given and given[name] != parameter.default
-    )
+        return cls(name, int(cutoff))
 
 
 # What trec_eval, ir_measures and papers call a measure → its name here. Names compare without regard to case.
@@ -316,12 +235,11 @@ OTHER_NAMES = {
 _TREC_EVAL = re.compile(r"^(p|recall|map_cut|ndcg_cut|success)_([0-9]+)$")  # P_10 is P@10
 
 # Each run of letters is looked at once: a text of 30,000 is no measure, and no reason to stand still.
-_SEVERAL_CUTOFFS = re.compile(r"(?<![^,@{}()])([^,@{}()]++(?:\([^()]*+\))?)@\{([^{}]*+)\}")
-_PART = re.compile(r"(?:[^,()]++|\([^()]*+\)|[()])++")
+_SEVERAL_CUTOFFS = re.compile(r"(?<![^,@{}])([^,@{}]++)@\{([^{}]*+)\}")
 
 
 def parse_measures(text: str) -> tuple[Measure, ...]:
-    """`"ndcg@5,f1@{1,3,5},rbp(p=0.5)@10,mrr"` → measures in that order, each once."""
+    """`"ndcg@5,f1@{1,3,5},mrr"` → measures in that order, each once."""
     expanded = _SEVERAL_CUTOFFS.sub(
         lambda found: ",".join(f"{found[1]}@{k.strip()}" for k in found[2].split(",")), text.lower()
     )
@@ -331,7 +249,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
             text=repr(text),
             example="recall@{1,3,5}",
         )
-    names = [name for name in _PART.findall(expanded) if name.strip()]
+    names = [name for name in expanded.split(",") if name.strip()]
     if not names:
         raise UsageError("no measure given; write a list such as ndcg@5,recall@{1,3,5},mrr")
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))
@@ -347,7 +265,7 @@ def measures_of(given: str | Iterable[Measure | str]) -> tuple[Measure, ...]:
 def default_measures(cutoff: int, of: str = "") -> tuple[Measure, ...]:
     """The four that `eval` reports by default, of entities or of another kind."""
     named = (("precision", cutoff), ("recall", cutoff), ("mrr", None), ("ndcg", cutoff))
-    return tuple(Measure(name, at, (), of) for name, at in named)
+    return tuple(Measure(name, at, of) for name, at in named)
 
 
 def telling(measures: Sequence[Measure], cutoff: int | None = None) -> Measure | None:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.measures.base import (
     Column,
-    Parameter,
     added_up,
     defined,
     divided,
@@ -25,6 +24,8 @@ from tiny_graph_rag.measures.judged import Judged
 
 TREC_EVAL = "trec_eval 9"
 TUTORIAL = "K-RAG evaluators"
+GOES_ON = 0.8  # p of rbp
+HIGHEST_GRADE = 2  # of err
 MOST_EXPONENT = 1000  # of ndcg_exp: the sum of many such gains is still finite
 
 Grades = NDArray[np.int32] | NDArray[np.float64]
@@ -141,20 +142,15 @@ def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     return np.where(judged.absent, np.nan, scores)
 
 
-@measure(
-    "rbp",
-    cutoff="optional",
-    source="Moffat & Zobel (2008)",
-    parameters={"p": Parameter(0.8, 0, 1, "how likely a reader goes on to the next rank", open=True)},
-)
-def rank_biased_precision(judged: Judged, cutoff: int | None, p: float) -> Column:
+@measure("rbp", cutoff="optional", source="Moffat & Zobel (2008)")
+def rank_biased_precision(judged: Judged, cutoff: int | None) -> Column:
     """(1 − p) times the sum of p^(rank − 1) over the relevant ranks (within k): what a reader finds who goes
-    on to the next rank with probability p.
+    on to the next rank with probability p = 0.8.
 
     With n relevant entities no list exceeds 1 − p^n. Relevant is any grade above 0.
     """
     relevant = judged.grades[:, :cutoff] > 0
-    return defined(judged, (1 - p) * added_up(relevant * p ** np.arange(relevant.shape[1])))
+    return defined(judged, (1 - GOES_ON) * added_up(relevant * GOES_ON ** np.arange(relevant.shape[1])))
 
 
 def _dcg(gains: NDArray[np.float64]) -> Column:
@@ -191,25 +187,18 @@ def ndcg_exponential(judged: Judged, cutoff: int | None) -> Column:
     return defined(judged, divided(_dcg(_exponential(judged.grades, cutoff)), best))
 
 
-def _stops(grades: NDArray[np.float64], top: float) -> Column:
-    """(questions,): the expected reciprocal rank at which a reader of these grades is satisfied."""
-    satisfied = (np.exp2(np.minimum(grades, top)) - 1) / 2**top
-    reaches = np.cumprod(np.hstack([np.ones((len(satisfied), 1)), 1 - satisfied]), axis=1)[:, :-1]
-    return added_up(satisfied * reaches / np.arange(1, satisfied.shape[1] + 1))
+@measure("err", cutoff="optional", source="Chapelle, Metzler, Zhang & Grinspan (2009)")
+def expected_reciprocal_rank(judged: Judged, cutoff: int | None) -> Column:
+    """Σ 1/rank · R · Π (1 − R of those before), with R = (2^grade − 1) / 4: where a reader stops. Grades
+    above 2 count as 2.
 
-
-@measure(
-    "err",
-    cutoff="optional",
-    source="Chapelle, Metzler, Zhang & Grinspan (2009)",
-    parameters={"top": Parameter(2.0, 1, 20, "the highest grade; higher ones count as this one")},
-)
-def expected_reciprocal_rank(judged: Judged, cutoff: int | None, top: float) -> Column:
-    """Σ 1/rank · R · Π (1 − R of those before), with R = (2^grade − 1) / 2^top: where a reader stops.
-
-    A single entity of the highest grade at rank 1 gives (2^top − 1) / 2^top, .75 for top = 2.
+    A single entity of the highest grade at rank 1 gives .75.
     """
-    return defined(judged, _stops(_gain(judged.grades, cutoff), top))
+    grades = np.minimum(_gain(judged.grades, cutoff), HIGHEST_GRADE)
+    satisfied = (np.exp2(grades) - 1) / 2**HIGHEST_GRADE
+    reaches = np.cumprod(np.hstack([np.ones((len(satisfied), 1)), 1 - satisfied]), axis=1)[:, :-1]
+    ranks = np.arange(1, satisfied.shape[1] + 1)
+    return defined(judged, added_up(satisfied * reaches / ranks))
 
 
 @measure(

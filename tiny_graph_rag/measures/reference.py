@@ -6,7 +6,7 @@ import math
 
 from tiny_graph_rag.measures import KINDS
 from tiny_graph_rag.measures.base import MeasureKind
-from tiny_graph_rag.messages import shown, t
+from tiny_graph_rag.messages import t
 
 CUTOFFS = {"required": "@k", "optional": "[@k]", "none": ""}
 
@@ -14,27 +14,7 @@ CUTOFFS = {"required": "@k", "optional": "[@k]", "none": ""}
 def listed() -> list[tuple[str, str, str, str]]:
     """(spelling, range, definition, source) of every measure."""
     kinds = [KINDS[name] for name in KINDS]
-    return [(spelling(kind), span(kind), defined(kind), kind.source) for kind in kinds]
-
-
-def spelling(kind: MeasureKind) -> str:
-    """`ndcg@k`, `mrr[@k]` where the cutoff may be left out, `rprec` where there is none, `rbp[(p=0.8)]…`."""
-    given = ",".join(f"{name}={parameter.default:g}" for name, parameter in kind.parameters.items())
-    return kind.name + (f"[({given})]" if given else "") + CUTOFFS[kind.cutoff]
-
-
-def defined(kind: MeasureKind) -> str:
-    """The definition, then its parameters, in the language spoken."""
-    more = (
-        t(
-            "{name}: {meaning}, a number {bounds}.",
-            name=name,
-            meaning=t(parameter.meaning),
-            bounds=shown(parameter.bounds),
-        )
-        for name, parameter in kind.parameters.items()
-    )
-    return " ".join((t(kind.definition), *more))
+    return [(kind.name + CUTOFFS[kind.cutoff], span(kind), t(kind.definition), kind.source) for kind in kinds]
 
 
 def span(kind: MeasureKind) -> str:

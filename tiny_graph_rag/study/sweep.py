@@ -113,7 +113,7 @@ class Plan:
 def deciding_measure(decide_by: Measure | str | None, usual: int, of: str = "") -> Measure:
     """The measure that decides, without one nDCG of that kind at the cutoff `usual`. Raises UsageError for
     one that pools its counts."""
-    (measure,) = measures_of([decide_by]) if decide_by else (Measure("ndcg", usual, (), of),)
+    (measure,) = measures_of([decide_by]) if decide_by else (Measure("ndcg", usual, of),)
     if measure.kind.weight is not None:
         raise UsageError(
             "decide by {measure}: this measure has no value for a single question; choose another",
