@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 SCREENS = pages.SCREENS
-PAGES = ("sweep", "comparison", "everything", "history")
+PAGES = ("sweep", "comparison", "everything")
 HARDSET = "김유정-동백꽃-hardset.jsonl"
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -51,7 +51,6 @@ def folder(tmp_path_factory) -> Path:
         run("eval", *where, "--skip-generation", "--hops", hops, "-o", f"hops{hops}.json")
     run("compare", "hops1.json", "hops3.json", "-o", "comparison.json", "--report", "html")
     run("report", "hops3.json", "sweep.json", "comparison.json", "-o", str(folder / "everything"))
-    run("history", "--report", str(folder / "history.html"))
     (folder / "everything/hops3.html").rename(folder / "everything.html")
     return folder
 
@@ -111,19 +110,6 @@ def test_a_comparison_shows_every_measure_with_its_difference(browser, folder):
             table = found.page.locator("table.compared", has=found.page.get_by_text(caption, exact=True))
             assert table.locator("tbody tr").nth(0).inner_text().count("baseline") == 1
             assert f"+{rows[1]['difference']:.3f}" in table.locator("tbody tr").nth(1).inner_text()
-
-
-def test_history_shows_each_result_with_what_moved(browser, folder):
-    first, second = (read_json(folder / f"hops{hops}.json") for hops in (1, 3))
-    means = [item["summary"]["measures"]["recall@5"]["mean"] for item in (first, second)]
-    with pages.opened(browser, folder / "history.html", **SCREENS["light"]) as found:
-        found.page.get_by_label("measure").select_option("recall@5")
-        rows = found.page.get_by_role("region", name="Results").locator("tbody tr")
-        assert rows.locator("th").all_inner_texts() == ["hops1", "hops3"]
-        assert f"{means[0]:.3f}" in rows.nth(0).inner_text()
-        assert f"{means[1]:.3f}" in rows.nth(1).inner_text()
-        assert f"+{means[1] - means[0]:.3f}" in rows.nth(1).inner_text()
-        assert found.page.locator("svg.chart .point").count() == 2
 
 
 @pytest.mark.parametrize("name", ["sweep", "comparison"])

@@ -50,7 +50,6 @@ CHOOSING = {
 }
 USUAL = ("config", "set_", "quiet", "lang", "kg_dir", "dataset_dir", "results_dir")  # on every command
 EXPLAINED = ("--retriever", "--linker")  # by the command `settings`
-A_FILE = ("history", "--report")  # of this command it names a file
 
 
 def write_help(command: Any, ctx: Any, formatter: Any) -> None:
@@ -62,7 +61,7 @@ def write_help(command: Any, ctx: Any, formatter: Any) -> None:
     for parameter in command.get_params(ctx):
         record = parameter.get_help_record(ctx)
         if record is not None:
-            row = record[0].replace(" range>", ">"), option_help(parameter, ctx.info_name)
+            row = record[0].replace(" range>", ">"), option_help(parameter)
             groups.setdefault(group_of(parameter), []).append(row)
     its = getattr(command, "commands", {})
     listed: dict[str, tuple[str, ...]] = COMMANDS if ctx.parent is None else {LOOK: tuple(its)}
@@ -91,13 +90,13 @@ def group_of(parameter: Any) -> str:
     return MORE if parameter.name == "help" else getattr(parameter, "rich_help_panel", None) or OPTIONS
 
 
-def option_help(parameter: Any, command: str = "") -> str:
-    """What an option is for, its default and what it can choose, in the language spoken. command: its own."""
+def option_help(parameter: Any) -> str:
+    """What an option is for, its default and what it can choose, in the language spoken."""
     text = t("Show this message and exit.") if parameter.name == "help" else sentence(parameter.help or "")
     default = t("required") if parameter.required else default_of(parameter)
     text = f"{text} [{default}]" if default else text
     option = parameter.opts[0]
-    names = "" if (command, option) == A_FILE else ", ".join(names_of(option))
+    names = ", ".join(names_of(option))
     if option in EXPLAINED:
         names = t("{names}; `settings {setting}` explains", names=names, setting=option[2:])
     return f"{text} ({names})" if names else text

@@ -123,9 +123,6 @@ def history_command(
     session: Session,
     folder: Annotated[Path | None, argument("Folder of results.", default="--results-dir")] = None,
     dataset: Annotated[str | None, option("Only results on this gold set.", INPUT)] = None,
-    report: Annotated[
-        str | None, option("Page to write, such as history.html.", OUTPUT, default="none")
-    ] = None,
     output: Written = None,
 ) -> None:
     """Show results over time: a table and a line for each measure, oldest first."""
@@ -135,15 +132,12 @@ def history_command(
         raise InputError(
             "{place}: this folder doesn't exist; `eval` creates it with the first results", place=place
         )
-    if report is not None and Path(report).suffix != ".html":
-        raise UsageError("--report {report}: the page is an HTML file; name it something.html", report=report)
     past, problems = read_past(place)
     for problem in problems:
         session.warn("left out: {problem}", problem=problem)
     note_named(*(result.path for result in past))
     # An older history lies in that folder too: it was opened to see what it is, and may be replaced.
     out = Output.of(session, output, is_own=True)
-    page = Output.of(session, report, ending="")
     if dataset is not None:
         name, known = (
             Path(dataset).name.removesuffix(".jsonl"),
@@ -156,10 +150,4 @@ def history_command(
         raise InputError("{place}: no results of eval or score here; run `eval` first", place=place)
     named = groups(past)
     session.show(history_lines(named))
-    document = history_document(named)
-    out.document("history", **document)
-    if page.path is not None:
-        from tiny_graph_rag.report.html import history_page
-
-        page.write([history_page(place.name, document).encode("utf-8", "replace")])
-        session.say("report: {path}", path=page.path)
+    out.document("history", **history_document(named))

@@ -105,7 +105,7 @@ def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
 
 
 def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
-    """As a file and a page hold it."""
+    """As a file holds it."""
     written = ("name", "at", "label", "graph", "questions", "measures", "by_tag")
     groups: list[dict[str, Any]] = [{"dataset": dataset, "results": []} for dataset in named]
     for group, rows in zip(groups, named.values(), strict=True):

@@ -121,12 +121,6 @@ def _peer(name: str, document: Json) -> Json:
     return {"name": name, "ids": [result["id"] for result in document["results"]], "results": rows}
 
 
-def history_page(folder: str, document: Json) -> str:
-    """The page of results over time. folder: what to call them."""
-    scripts = ("data.js", "dom.js", "charts.js", "summary.js", "list.js", "history.js")
-    return page(folder, {**document, "name": folder}, scripts)
-
-
 def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
     """A page that shows `data` by the scripts named, in this order."""
     folder = resources.files("tiny_graph_rag.report") / "page"
