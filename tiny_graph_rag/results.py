@@ -364,7 +364,7 @@ class Results(_Head, kw_only=True):
 
 
 class Setting(Struct, kw_only=True):
-    """One setting of a sweep. oracle_all: share of questions whose references are all within the hops."""
+    """One setting of a sweep. oracle_recall: as Summary has it."""
 
     retriever: str
     hops: Count | None
@@ -375,7 +375,6 @@ class Setting(Struct, kw_only=True):
     questions: Count | UnsetType = UNSET
     by_tag: dict[str, Json] | UnsetType = UNSET
     oracle_recall: Share | UnsetType | None = UNSET
-    oracle_all: Share | UnsetType | None = UNSET
 
 
 class SweepResults(_Head, kw_only=True):

@@ -19,7 +19,7 @@ MEAN = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 40, "reliable": True}
 
 
 def sweep() -> dict:
-    part = {"questions": 40, "measures": {"ndcg@5": MEAN}, "oracle_recall": 0.7, "oracle_all": 0.6}
+    part = {"questions": 40, "measures": {"ndcg@5": MEAN}, "oracle_recall": 0.7}
     settings = [
         {
             "system": "bfs",

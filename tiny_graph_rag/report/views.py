@@ -235,12 +235,11 @@ def _sweep(content: Json) -> Iterator[Block]:
             str(setting["top_k"]),
             *mean_cells(setting["measures"], measures),
             three(setting.get("oracle_recall")),
-            three(setting.get("oracle_all")),
         )
         for setting in content["settings"]
     ]
-    reach = (t("reachable within h hops"), t("all reachable"))
-    yield View((t("system"), t("hops"), "k", *measures, *reach), tuple(settings))
+    heads = (t("system"), t("hops"), "k", *measures, t("reachable within h hops"))
+    yield View(heads, tuple(settings))
     by_tag = (content.get("recommended") or {}).get("by_tag") or {}
     rows = [
         (

@@ -125,13 +125,11 @@ def deciding_measure(decide_by: Measure | str | None, usual: int, of: str = "") 
 @dataclass(frozen=True, slots=True)
 class SettingSlice:
     """oracle_recall: mean share of references reachable within the hops, as in the waterfall of an
-    evaluation; oracle_all: share of questions all of whose are. Both are NaN without gold, and where a
-    retriever also returns what lies beyond."""
+    evaluation; NaN without gold, and where a retriever also returns what lies beyond."""
 
     questions: int
     measures: dict[str, Mean]
     oracle_recall: float
-    oracle_all: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,7 +225,7 @@ def sweep(
                     tag: (
                         slice_.questions,
                         {str(measure): mean for measure, mean in slice_.measures.items()},
-                        *_reach(judgments, items, hops, rows_of[tag]),
+                        _reach(judgments, items, hops, rows_of[tag]),
                     )
                     for tag, slice_ in slices.items()
                 }
@@ -278,8 +276,8 @@ def _without_failures(linked: tuple[LinkedQuestion, ...]) -> tuple[LinkedQuestio
 
 def _reach(
     judgments: Judgments, items: NDArray[np.int32] | None, hops: int | None, rows: NDArray[np.int64]
-) -> tuple[float, float]:
-    """`oracle_recall` and `oracle_all` of a slice.
+) -> float:
+    """`oracle_recall` of a slice.
 
     items: hops to each relevant item, None where the retriever does not walk, or returns what lies beyond its
     hops too. rows: the questions of the slice; those without gold are left out.
@@ -287,9 +285,9 @@ def _reach(
     relevant = judgments.relevant
     rows = rows[relevant[rows] > 0]
     if hops is None or items is None or not len(rows):
-        return float("nan"), float("nan")
+        return float("nan")
     near = (items != NOT_REACHED) & (items <= hops)
     before = np.concatenate([[0], np.cumsum(near)])
     offsets = judgments.item_offsets
     found = (before[offsets[1:]] - before[offsets[:-1]])[rows]
-    return float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean())
+    return float((found / relevant[rows]).mean())

@@ -23,7 +23,6 @@ function sweepSection(sweep) {
     const lines = [
       ...systems.map((system) => curve(cut(system, 40), rows.filter(({ setting }) => setting.system === system), (part) => { const { mean, low, high } = part.measures[chosen.measure]; return { y: mean, low, high }; })),
       curve(t("oracle recall"), first, (part) => ({ y: part.oracle_recall }), true),
-      curve(t("all reachable"), first, (part) => ({ y: part.oracle_all }), true),
     ].filter((line) => line.points.length);
     body.replaceChildren(...[
       lines.length ? lineChart(lines, t("hops")) : null,
@@ -42,13 +41,12 @@ function sweepSection(sweep) {
 }
 
 function settingTable(rows, measure, best) {
-  const share = (value) => el("td", { class: "number" }, figure(value));
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, ["system", "hops", measure, "oracle recall", "all reachable"].map((head, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(head))))),
+    el("thead", {}, el("tr", {}, ["system", "hops", measure, "oracle recall"].map((head, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(head))))),
     el("tbody", {}, rows.map(({ setting, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === setting.hops && (best.system ?? setting.system) === setting.system ? "best" : "" },
       el("th", { scope: "row" }, name(setting.system, 40)), el("td", { class: "number" }, setting.hops === null ? "–" : String(setting.hops)),
       el("td", { class: "number" }, figure(part.measures[measure].mean), el("span", { class: "small" }, intervalWords(part.measures[measure]))),
-      share(part.oracle_recall), share(part.oracle_all)))));
+      el("td", { class: "number" }, figure(part.oracle_recall))))));
 }
 
 function comparisonSection(comparison) {
