@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, Junit, hold
 from tiny_graph_rag.cli.help import MORE
 from tiny_graph_rag.cli.options import (
     ANSWERING,
@@ -28,7 +27,7 @@ from tiny_graph_rag.cli.options import (
     option,
     to_file,
 )
-from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
+from tiny_graph_rag.cli.output import FailUnder, Junit, Output, hold, keep_earlier, warn_unlisted
 from tiny_graph_rag.cli.session import PROGRESS_FROM, Session, shell_command
 from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.measures import Measure

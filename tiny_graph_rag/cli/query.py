@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from tiny_graph_rag.cli.asking import CommandLinker, Model
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, OUTPUT
 from tiny_graph_rag.cli.options import (
     CUTTING,
@@ -20,7 +19,7 @@ from tiny_graph_rag.cli.options import (
     settings,
     to_file,
 )
-from tiny_graph_rag.cli.output import Output, Written, warn_unlisted
+from tiny_graph_rag.cli.output import Output, Written, end_with, warn_unlisted
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError, amount
 from tiny_graph_rag.gold.examples import EvalSet, Example, Selection

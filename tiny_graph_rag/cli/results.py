@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import Junit, conclude
 from tiny_graph_rag.cli.help import GATES, INPUT, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import Details, Reports, argument, option, reports_of, to_file
-from tiny_graph_rag.cli.output import Output, Written, write_reports
+from tiny_graph_rag.cli.output import Junit, Output, Written, conclude, write_reports
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, unknown
 from tiny_graph_rag.inputs import find_input, note_named

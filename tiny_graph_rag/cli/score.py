@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, Junit, hold
 from tiny_graph_rag.cli.help import INPUT, MEASURES, MORE
 from tiny_graph_rag.cli.options import CUTTING, Chosen, Details, Label, Measured, Reports, option, to_file
-from tiny_graph_rag.cli.output import Output, keep_earlier
+from tiny_graph_rag.cli.output import FailUnder, Junit, Output, hold, keep_earlier
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import sha256_of
