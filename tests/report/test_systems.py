@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from tests.report.make_results import results
-from tiny_graph_rag.report.document import Document, read_document, system_names
 from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.tables import worst_questions
-
-
-def document(path: Path, content: dict) -> Document:
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return read_document(path)
+from tiny_graph_rag.study.compare import align
+from tiny_graph_rag.study.results_file import read_system
 
 
 def test_names_are_labels_or_files_without_their_endings(tmp_path) -> None:
     made = results(3, 3)
-    labelled = document(tmp_path / "x-results.json", made | {"made": {"label": "BM25, tuned"}})
-    plain = document(tmp_path / "dpr-results.json", made)
     (tmp_path / "more").mkdir()
-    same = document(tmp_path / "more" / "dpr-results.json", made)
-    assert system_names([labelled, plain, same]) == ["BM25, tuned", "dpr", "dpr (2)"]
+    named = {"x-results.json": "BM25, tuned", "dpr-results.json": None, "more/dpr-results.json": None}
+    for name, label in named.items():
+        (tmp_path / name).write_text(json.dumps(made | {"made": {"label": label}}), encoding="utf-8")
+    systems = align([read_system(tmp_path / name) for name in named])
+    assert [system.name for system in systems] == ["BM25, tuned", "dpr", "dpr (2)"]
 
 
 def answered(*questions: tuple[int, int]) -> dict:

@@ -23,7 +23,7 @@ from tiny_graph_rag.report.json.studies import comparison_document
 from tiny_graph_rag.report.terminal.screens import comparison_lines, details_lines
 from tiny_graph_rag.study.compare import compare
 from tiny_graph_rag.study.gates import hold_drops, parse_drops
-from tiny_graph_rag.study.results_file import System, read_system
+from tiny_graph_rag.study.results_file import System, read_system, short_name
 
 LONGEST_NAME = 70  # characters of a derived file name: file systems take 255 bytes, a Hangul sign takes three
 
@@ -84,7 +84,7 @@ def compare_command(
 
 def _named(systems: Sequence[System]) -> str:
     """The first two names, and how many more there are; long ones are cut."""
-    first, *others = (system.name[: LONGEST_NAME // 2] for system in systems)
+    first, *others = (short_name(system.path)[: LONGEST_NAME // 2] for system in systems)
     more = f"-and-{len(others) - 1}-more" if len(others) > 1 else ""
     return "-vs-".join([first, *others[:1]]) + more
 

@@ -86,7 +86,6 @@ def compare(
     all that they have in common, unless named. Raises UsageError with every reason for what can't be compared
     (other questions, another k) and RunError for a file that is no results file.
     """
-    from tiny_graph_rag.report.document import system_names
     from tiny_graph_rag.study.compare import compare as compared
     from tiny_graph_rag.study.compare import incomparable
     from tiny_graph_rag.study.results_file import system_of
@@ -95,10 +94,7 @@ def compare(
         documents = [_document(result, str(name), "") for name, result in results[0].items()]
     else:
         documents = [_document(result, None, f"result {n}") for n, result in enumerate(results, start=1)]
-    systems = [
-        replace(system_of(document.content, document.path), name=name)
-        for document, name in zip(documents, system_names(documents), strict=True)
-    ]
+    systems = [system_of(document.content, document.path) for document in documents]
     reasons = incomparable(systems)
     if reasons:
         raise UsageError("these results can't be compared: {reasons}", reasons="; ".join(reasons))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.study.results_file import ENDINGS, UNREADABLE, WRITTEN_BY, changed_file, decoded
+from tiny_graph_rag.study.results_file import UNREADABLE, WRITTEN_BY, changed_file, decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +29,6 @@ class Document:
         return nfc(self.path.name).removesuffix(".gz").removesuffix(".json")
 
     @property
-    def label(self) -> str:
-        """What `--label` called it."""
-        return (self.content.get("made") or {}).get("label") or ""
-
-    @property
     def has_questions(self) -> bool:
         return self.kind in ("eval", "score")
 
@@ -46,19 +40,6 @@ def joint_name(documents: Sequence[Document]) -> str:
     if len(counted) == 1:
         return counted[0].name
     return f"{counted[0].name.removesuffix('-results')}-and-{len(counted) - 1}-more"
-
-
-def system_names(documents: Sequence[Document]) -> list[str]:
-    """Short names: what `--label` says, else the file's name without its endings; equal ones are numbered."""
-    counts: Counter[str] = Counter()
-    names = []
-    for document in documents:
-        name = document.label or document.name
-        for ending in ENDINGS:
-            name = name.removesuffix(ending)
-        counts[name] += 1
-        names.append(f"{name} ({counts[name]})" if counts[name] > 1 else name)
-    return names
 
 
 def read_document(path: Path) -> Document:

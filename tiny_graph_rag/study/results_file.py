@@ -47,7 +47,7 @@ def _compared() -> Any:
     return part(
         Results,
         *("kind", "dataset", "summary", "results"),
-        **{"graph": None, "config": {}, "run": None, "package_version": None, "patch": None},
+        **{"graph": None, "config": {}, "run": None, "package_version": None, "patch": None, "made": None},
         types={"summary": summary, "results": list[question]},
     )
 
@@ -108,7 +108,8 @@ def changed_file(path: Path, kind: str, error: Exception) -> RunError:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class System:
-    """One results file. columns: measure as spelled → float64 (questions,), NaN where undefined.
+    """One results file. name: what `--label` called it, else the file's. columns: measure as spelled →
+    float64 (questions,), NaN where undefined.
 
     verdicts: of each question's references, name → verdict; empty where the file holds none. settings: what
     it was made with, `retrieval.hops` → value. speed: as `speeds` has it. groups: of
@@ -156,14 +157,11 @@ def _system(found: Any, path: Path) -> System:
         raise RunError(
             "{path}: question {id} is in the file twice; keep one of them", path=path, id=repr(twice)
         )
-    name = nfc(path.name)
-    for ending in ENDINGS:
-        name = name.removesuffix(ending)
     measures = list(found.summary.measures) or sorted(
         {metric for row in found.results for metric in row.metrics}
     )
     return System(
-        name=name,
+        name=(found.made.label if found.made else None) or short_name(path),
         path=path,
         dataset_name=found.dataset.name,
         dataset_sha256=found.dataset.sha256,
@@ -183,6 +181,14 @@ def _system(found: Any, path: Path) -> System:
         groups=tuple(row.group for row in found.results),
         failed=found.summary.failed,
     )
+
+
+def short_name(path: Path) -> str:
+    """The file's, without its endings."""
+    name = nfc(path.name)
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    return name
 
 
 def speeds(latency: Latency, questions_per_second: float | None) -> dict[str, float]:
