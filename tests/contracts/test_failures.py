@@ -44,7 +44,7 @@ from tiny_graph_rag.study.evaluate import evaluate
 
 QUESTIONS = 12
 EVERY = [measure for measure in ALL if not measure.kind.times]  # a time is of what was answered alone
-IDS_ONLY = [measure for measure in EVERY if not measure.kind.needs]
+IDS_ONLY = [measure for measure in EVERY if not measure.kind.needs_graph]
 # The contest's rule divides by what was submitted: what is absent counts for nothing there.
 OF_ABSENT = [measure for measure in IDS_ONLY if measure.kind.name != "contest_map"]
 

@@ -19,27 +19,23 @@ from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
-from tiny_graph_rag.measures.judged import Facts, RelationReference, RetrievedContext
+from tiny_graph_rag.measures.judged import RelationReference, RetrievedContext
 from tiny_graph_rag.run import Relation
-from tiny_graph_rag.scoring.subgraphs import Subgraph, facts_of
+from tiny_graph_rag.scoring.subgraphs import Subgraph, contexts_of
 
 NAMES = [f"n{number:02d}" for number in range(12)]
 EVERY = [Measure(name, None if KINDS[name].cutoff == "none" else 3) for name in KINDS]
 # Grades 2, 1, 1, where three can't reach 1: 1 − .8³, and ¾ + ¼ · ¼ / 2 + ¼ · ¾ · ¼ / 3.
 BEST_OF_THREE = {"rbp@3": 0.488, "err@3": 0.796875}
 OF_EMPTY_LISTS = {"contest_map", "no_answer_accuracy"}  # of questions without gold
-DEFINED_WITHOUT_GOLD = {*OF_EMPTY_LISTS, "source_diversity", "type_coverage"}
 
 
 @pytest.fixture
 def graph(tmp_path):
-    """A chain n00 → n01 → … → n11; even ones are of type A, odd ones of B; three chunks."""
+    """A chain n00 → n01 → … → n11."""
     import json
 
     document = kg(NAMES, [(a, "NEXT", b) for a, b in pairwise(NAMES)])
-    for number, name in enumerate(NAMES):
-        document["entities"][name]["entity_type"] = "AB"[number % 2]
-        document["entities"][name]["source_chunks"] = [f"c{number % 3}"]
     (tmp_path / "g-KG.json").write_text(json.dumps(document))
     return read_graph(tmp_path / "g-KG.json")
 
@@ -59,7 +55,6 @@ def judged_of(graph, rankings, golds, bad=(), seed: int = 0) -> Judged:
             "q",
             "?",
             (),
-            expected_types=("A", "B") if gold else (),
             reference_relationships=tuple(
                 ReferenceRelationship(NAMES[e - 1], NAMES[e], "NEXT") for e in sorted(gold) if e
             ),
@@ -70,8 +65,8 @@ def judged_of(graph, rankings, golds, bad=(), seed: int = 0) -> Judged:
     def retrieved(question: int) -> Subgraph:
         return subgraph(graph, seeds[question] | set(rankings[question]))
 
-    facts = facts_of(graph, names, questions, run, judgments, seeds, retrieved)
-    return judge(run, judgments, facts=facts)
+    context = contexts_of(graph, names, questions, judgments, seeds, retrieved)
+    return judge(run, judgments, context=context)
 
 
 def subgraph(graph, entities: Iterable[int]) -> Subgraph:
@@ -114,10 +109,10 @@ def test_values_and_means_stay_in_range(graph, measure: Measure) -> None:
 def test_undefined_is_nan_and_never_zero(graph, measure: Measure) -> None:
     judged = judged_of(graph, [[1, 2], [1, 2]], [{}, {1: 1}], [(), (5,)])
     value = measure.compute(judged)[0]
-    if measure.name not in DEFINED_WITHOUT_GOLD:
+    if measure.name not in OF_EMPTY_LISTS:
         assert math.isnan(value)
-    if measure.kind.needs:
-        assert np.isnan(measure.compute(replace(judged, facts=None))).all()
+    if measure.kind.needs_graph:
+        assert np.isnan(measure.compute(replace(judged, context=None))).all()
 
 
 @pytest.mark.parametrize(
@@ -132,8 +127,6 @@ def test_undefined_is_nan_and_never_zero(graph, measure: Measure) -> None:
 def test_the_best_list_reaches_the_best_value_and_the_worst_the_worst(graph, measure: Measure) -> None:
     gold, bad = {1: 2, 2: 1, 3: 1}, (9, 10, 11)
     first, last = (judged_of(graph, [ranking], [gold], [bad]) for ranking in ([1, 2, 3], [9, 10, 11]))
-    if measure.name == "type_coverage":  # n09 to n11 are of both types
-        last = judged_of(graph, [[]], [gold], [bad])
     best = BEST_OF_THREE.get(str(measure), measure.kind.best)
     (worst,) = {measure.kind.high, measure.kind.low} - {measure.kind.best}
     found = tuple(float(measure.compute(judged)[0]) for judged in (first, last))
@@ -143,7 +136,7 @@ def test_the_best_list_reaches_the_best_value_and_the_worst_the_worst(graph, mea
 @pytest.mark.parametrize("measure", EVERY, ids=str)
 def test_an_empty_list_is_the_worst_of_lists(graph, measure: Measure) -> None:
     value = float(measure.compute(judged_of(graph, [[]], [{1: 1, 2: 1}], [(5,)]))[0])
-    if measure.name in {"micro_precision", "no_answer_accuracy", "latency", "throughput"}:
+    if measure.name in {"micro_precision", "no_answer_accuracy", "latency"}:
         assert math.isnan(value), (
             "nobody timed it, or nothing returned, nothing to take a share of; and the question has gold"
         )
@@ -206,11 +199,9 @@ def test_a_cutoff_is_taken_where_the_kind_says_so(graph, name: str) -> None:
 def test_context_measures_by_hand(graph) -> None:
     # Seed n00, list n00 n01 n02 n05; gold n01 n02 n03 with the relationships 0→1, 1→2, 2→3.
     judged = judged_of(graph, [[0, 1, 2, 5]], [{1: 1, 2: 1, 3: 1}])
-    values = {str(name): float(name.compute(judged)[0]) for name in EVERY if name.kind.needs}
+    values = {str(name): float(name.compute(judged)[0]) for name in EVERY if name.kind.needs_graph}
     assert values == pytest.approx(
         {
-            "type_coverage@3": 1.0,  # n00 and n02 are A, n01 is B
-            "source_diversity@3": math.log2(3),  # c0, c1, c2
             "context_relevance": 2 / 3,  # added n01, n02, n05
             "context_completeness": 2 / 3,
             "relation_recall": 2 / 3,
@@ -233,8 +224,8 @@ def test_the_context_is_as_complete_as_references_not_as_bearers(graph) -> None:
     run = run_of([1, 2])
     asked, retrieved = [Example("q", "?", ())], subgraph(graph, {0, 1, 2})
     seeds = [frozenset({0})]
-    facts = facts_of(graph, NameIndex.of(graph), asked, run, judgments, seeds, lambda _: retrieved)
-    judged = judge(run, judgments, facts=facts)
+    context = contexts_of(graph, NameIndex.of(graph), asked, judgments, seeds, lambda _: retrieved)
+    judged = judge(run, judgments, context=context)
     assert Measure.parse("context_completeness").compute(judged).tolist() == [0.5]
 
 
@@ -249,5 +240,5 @@ def test_paths_through_many_reference_relationships_are_followed_in_no_time() ->
     nobody = frozenset[int]()
     held = ((1,),) * len(knows)
     context = RetrievedContext(frozenset([0]), nobody, nobody, 0, knows, knows, held)
-    judged = judge(run_of([]), Judgments.of([()], 1), facts=Facts(context=lambda _: context))
+    judged = judge(run_of([]), Judgments.of([()], 1), context=lambda _: context)
     assert Measure("path_completeness").compute(judged).tolist() == [1.0]

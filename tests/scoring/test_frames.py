@@ -87,7 +87,7 @@ TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1]})
             lambda: tiny_graph_rag.evaluate_predictions({"a": [("d1", 1)]}, TABLE, ks=(0,)),
             "a whole number of at least 1",
         ),
-        (lambda: tiny_graph_rag.score(ONE, ONE, "relation_recall"), "looks at more than ids"),
+        (lambda: tiny_graph_rag.score(ONE, ONE, "relation_recall"), "needs the relations of a graph"),
         *(
             (lambda score=score: tiny_graph_rag.score({"a": {"d1": score}}, TABLE, "mrr"), said)
             for score, said in (

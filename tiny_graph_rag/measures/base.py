@@ -23,7 +23,6 @@ from tiny_graph_rag.registry import Registry
 Column = NDArray[np.float64]
 Compute = Callable[[Judged, int | None], Column]
 CutoffUse = Literal["required", "optional", "none"]
-Need = Literal["", "types", "sources", "graph"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,8 @@ class MeasureKind:
     """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64.
 
     low, high: its range; the worst end is what a question counts that failed or that the run lacks. weight:
-    of each question where the mean pools counts (micro averages), else None. needs: what it must know beyond
-    ranks and grades, "" for nothing. times: whether it is a time, which only what was
+    of each question where the mean pools counts (micro averages), else None. needs_graph: whether it looks
+    at relations. times: whether it is a time, which only what was
     answered has: a failed question is undefined, and counted next to the mean.
     """
 
@@ -45,7 +44,7 @@ class MeasureKind:
     high: float = 1.0
     higher_is_better: bool = True
     weight: Compute | None = None
-    needs: Need = ""
+    needs_graph: bool = False
     times: bool = False
 
     @property
@@ -84,16 +83,13 @@ KINDS: Registry[MeasureKind] = Registry(
         "set_f1": "sets:set_f1",
         "judged_bad": "sets:judged_bad",
         "no_answer_accuracy": "sets:no_answer_accuracy",
-        "type_coverage": "coverage:type_coverage",
-        "source_diversity": "coverage:source_diversity",
         "context_relevance": "coverage:context_relevance",
         "context_completeness": "coverage:context_completeness",
         "completeness": "coverage:completeness",
         "relation_recall": "coverage:relation_recall",
         "relation_precision": "coverage:relation_precision",
         "path_completeness": "coverage:path_completeness",
-        "latency": "speed:latency",
-        "throughput": "speed:throughput",
+        "latency": "sets:latency",
     },
 )
 
@@ -182,7 +178,7 @@ class Measure:
             measure = cls.parse(rest)
             if of.strip() == ENTITIES:
                 return measure
-            if measure.of or measure.kind.needs:
+            if measure.of or measure.kind.needs_graph:
                 raise UsageError(
                     "measure {shown}: {name} is not a measure of a ranking; leave out {of}",
                     shown=repr(shown),

@@ -69,18 +69,6 @@ class RetrievedContext:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Facts:
-    """type_of, sources_of: of a row of the run's table, None where nobody knows. expected_types: of each
-    question, folded. context: of a question, None without a graph.
-    """
-
-    expected_types: Sequence[frozenset[str]] = ()
-    type_of: Callable[[int], str] | None = None
-    sources_of: Callable[[int], Sequence[str]] | None = None
-    context: Callable[[int], RetrievedContext] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Judged:
     """What measures see. Ranks count after duplicates, and later matching entities of an already filled
     reference, were dropped.
@@ -98,7 +86,7 @@ class Judged:
     (questions,), of these the ones that the run has no entry for, which the contest's rule leaves out.
     found: int64 (questions, width), how many relevant items are found first at that rank, where one text may
     contain several; None where a rank finds one at most.
-    facts: what some measures need beyond these, None where nobody gave it. seconds: float64 (questions,),
+    context: what a question retrieved as a subgraph, None without a graph. seconds: float64 (questions,),
     how long each took, NaN where nobody knows; None where nobody asked. kinds: relations and passages of
     the same questions, judged the same way; None under a kind that the retriever returned for no question.
     """
@@ -115,7 +103,7 @@ class Judged:
     answered: NDArray[np.bool_]
     absent: NDArray[np.bool_]
     found: NDArray[np.int64] | None = None
-    facts: Facts | None = None
+    context: Callable[[int], RetrievedContext] | None = None
     seconds: NDArray[np.float64] | None = None
     kinds: Mapping[str, JudgedKind | None] = field(default_factory=dict)
 
@@ -177,7 +165,7 @@ def tabled(
     absent: NDArray[np.bool_] | None = None,
     rows: NDArray[np.int64] | None = None,
     submitted: NDArray[np.bool_] | None = None,
-    facts: Facts | None = None,
+    context: Callable[[int], RetrievedContext] | None = None,
 ) -> Judged:
     """The one builder of what measures see: hits, put into tables of questions and ranks.
 
@@ -213,7 +201,7 @@ def tabled(
         submitted=grades > 0 if submitted is None else submitted,
         answered=answered,
         absent=~answered if absent is None else absent,
-        facts=facts,
+        context=context,
     )
 
 
@@ -227,7 +215,9 @@ def _ideal(
     return np.asarray(-np.sort(-ideal, axis=1))
 
 
-def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judged:
+def judge(
+    run: Run, judgments: Judgments, *, context: Callable[[int], RetrievedContext] | None = None
+) -> Judged:
     """Both in the same question order; what the run calls a failure is not answered.
 
     Raises ValueError where run and judgments differ in length.
@@ -266,7 +256,7 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
         absent=absent,
         rows=np.flatnonzero(kept),
         submitted=submitted,
-        facts=facts,
+        context=context,
     )
 
 

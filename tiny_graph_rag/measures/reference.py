@@ -34,7 +34,7 @@ def reference() -> str:
         "Parts in square brackets are optional.",
         "",
         "- A question without gold is undefined (null in files, left out of the mean), unless the definition",
-        "  says otherwise. Measures of types, sources or relationships count it if the question has these.",
+        "  says otherwise. Measures of relationships count it if the question has these.",
         "- A question that retrieved nothing scores 0.",
         "- Every mean has the number of questions behind it and a 95 % interval; `?` marks an",
         "  unreliable one: [statistics](statistics.md).",

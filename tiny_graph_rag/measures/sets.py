@@ -1,6 +1,9 @@
-"""Measures of sets: pooled counts, what should not have been there, questions without an answer."""
+"""Measures of sets: pooled counts, what should not have been there, questions without an answer; and how long
+questions take."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -70,3 +73,16 @@ def no_answer_accuracy(judged: Judged, cutoff: int | None) -> Column:
     A question that failed, or that the run lacks, scores 0: nobody knows that it would have returned nothing.
     """
     return np.where(judged.relevant == 0, (judged.retrieved == 0).astype(np.float64), np.nan)
+
+
+@measure(
+    "latency",
+    cutoff="none",
+    high=math.inf,
+    higher_is_better=False,
+    source="wall clock: the run's own, else at most evaluation.latency_sample questions run alone",
+    times=True,
+)
+def latency(judged: Judged, cutoff: int | None) -> Column:
+    "Seconds that a question took; undefined if it was not timed."
+    return np.full(len(judged), np.nan) if judged.seconds is None else np.asarray(judged.seconds, np.float64)

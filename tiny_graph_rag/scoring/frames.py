@@ -120,12 +120,9 @@ def score(
     if match is not None or graph is not None or ties != "list":
         raise UsageError("match, graph and ties are for a run and a gold set that are files")
     for name in wanted:
-        if name.kind.needs:
+        if name.kind.needs_graph:
             raise UsageError(
-                "measure {name} looks at more than ids and grades ({needs}); the command `score` "
-                "reads that from the run's file or a graph",
-                name=name,
-                needs=name.kind.needs,
+                "measure {name} needs the relations of a graph; score files, with graph=", name=name
             )
     gold_name = bare_name(Path(gold)) if are_paths[1] else "gold"
     run, gold = _from_file(run, gold)

@@ -18,13 +18,13 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import judge
-from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, Facts, JudgedKind
+from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind, RetrievedContext
 from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import ABSENT, Run
 from tiny_graph_rag.scoring.kinds import coded, folded_ends, found_at, judged_kinds, run_of
 from tiny_graph_rag.scoring.stretches import Stretch, counted
-from tiny_graph_rag.scoring.subgraphs import ends_on, facts_of, returned_subgraph
+from tiny_graph_rag.scoring.subgraphs import contexts_of, ends_on, returned_subgraph
 
 AT_ONCE = 4096  # questions
 CELLS_AT_ONCE = 1 << 20  # of a table of questions and ranks: some 50 MB in all
@@ -235,13 +235,12 @@ def _on_graph(
             return extra[code - len(graph)], extra[code - len(graph)]
         return graph.entities.ids[code], graph.entities.names[code]
 
-    def facts(table: Run) -> Facts:
+    def contexts(table: Run) -> Callable[[int], RetrievedContext]:
         seeds = [index.meant_by(question.seed_entities or ()) for question in questions]
-        subgraph = returned_subgraph(table)
-        return facts_of(graph, index, questions, table, judgments, seeds, subgraph)
+        return contexts_of(graph, index, questions, judgments, seeds, returned_subgraph(table))
 
     has_name = _borne(judgments, len(graph))
-    return replace(_stretch(questions, run, rankings, judgments, label, facts), has_name=has_name)
+    return replace(_stretch(questions, run, rankings, judgments, label, contexts), has_name=has_name)
 
 
 def _borne(judgments: Judgments, entities: int) -> NDArray[np.bool_]:
@@ -257,7 +256,7 @@ def _stretch(
     rankings: list[list[int]],
     judgments: Judgments,
     label: Callable[[int], tuple[str, str]],
-    facts: Callable[[Run], Facts] | None = None,
+    contexts: Callable[[Run], Callable[[int], RetrievedContext]] | None = None,
 ) -> Stretch:
     places = [place for question in questions for place in run.rankings.get(question.id, [])]
     scores = np.array([0.0 if place.score is None else place.score for place in places], dtype=np.float64)
@@ -275,14 +274,8 @@ def _stretch(
         external=True,
         failures=without,
     )
-    # Without a graph, types and sources are what the run says of each place.
-    written = Facts(
-        [frozenset(map(fold, question.expected_types)) for question in questions],
-        lambda row: fold(places[row].type),
-        lambda row: (places[row].source,) if places[row].source else (),
-    )
     seconds = np.array([run.latency_seconds.get(question.id, np.nan) for question in questions])
-    judged = judge(table, judgments, facts=facts(table) if facts else written)
+    judged = judge(table, judgments, context=None if contexts is None else contexts(table))
     return Stretch(
         ids=[question.id for question in questions],
         judged=replace(judged, seconds=seconds),

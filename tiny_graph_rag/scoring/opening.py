@@ -76,7 +76,7 @@ class Opened:
 def check_needs(measures: Iterable[Measure], *, has_graph: bool) -> None:
     """Raises UsageError for a measure that looks at a graph where none is given."""
     for measure in measures:
-        if measure.kind.needs == "graph" and not has_graph:
+        if measure.kind.needs_graph and not has_graph:
             raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=measure)
 
 

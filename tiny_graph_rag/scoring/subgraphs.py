@@ -22,7 +22,6 @@ from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures.judged import (
     NO_ITEM,
     Ends,
-    Facts,
     RelationReference,
     RetrievedContext,
     matched_in_order,
@@ -92,19 +91,18 @@ def returned_subgraph(run: Run) -> Callable[[int], Subgraph]:
     )
 
 
-def facts_of(
+def contexts_of(
     graph: KnowledgeGraph,
     names: NameIndex,
     questions: Sequence[Example],
-    run: Run,
     judgments: Judgments,
     seeds: Sequence[frozenset[int]],
     subgraph: Callable[[int], Subgraph],
-) -> Facts:
-    """What measures need of a run over a graph; entities beyond the graph's have no type and no source.
+) -> Callable[[int], RetrievedContext]:
+    """What each question retrieved, held against what the gold set expects: worked out question by question
+    when a measure asks, and kept for the next measure.
 
-    seeds: of each question, where paths begin. subgraph: what a question retrieved. Worked out question by
-    question when a measure asks, and kept for the next measure.
+    seeds: of each question, where paths begin. subgraph: what a question retrieved.
     """
     ends, ends_of_reference = ends_on(graph, names)
 
@@ -128,16 +126,7 @@ def facts_of(
             tuple(_held(relations or (), reference) for reference in references),
         )
 
-    def type_of(row: int) -> str:
-        entity = int(run.entities[row])
-        return fold(graph.entities.types[entity]) if entity < len(graph) else ""
-
-    def sources_of(row: int) -> Sequence[str]:
-        entity = int(run.entities[row])
-        return graph.entities.source_chunks[entity] if entity < len(graph) else ()
-
-    expected = [frozenset(map(fold, question.expected_types)) for question in questions]
-    return Facts(expected, type_of, sources_of, context)
+    return context
 
 
 def _filled(judgments: Judgments, question: int, entities: frozenset[int]) -> int:

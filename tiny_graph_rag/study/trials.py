@@ -124,16 +124,16 @@ class Trials:
     ) -> Judged:
         """A run of the linked questions held against the gold set, all in the same question order.
 
-        Facts of the graph, and relations and passages, only where one of `measures` needs them.
+        Contexts, relations and passages only where one of `measures` needs them.
         """
         measures, graph, examples = tuple(measures), self.graph, self.examples.examples
         kinds: dict[str, JudgedKind | None] = {} if run.returns_entities else {ENTITIES: None}
         judged = judge(run, self.judgments)
-        if not any(measure.kind.needs or measure.of for measure in measures):
+        if not any(measure.kind.needs_graph or measure.of for measure in measures):
             return replace(judged, kinds=kinds) if kinds else judged
         from tiny_graph_rag.measures.textual import TextMatch
         from tiny_graph_rag.scoring.kinds import judged_kinds
-        from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, facts_of, returned_subgraph
+        from tiny_graph_rag.scoring.subgraphs import SentContexts, contexts_of, ends_on, returned_subgraph
 
         seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]
         sent = None if run.external else SentContexts(graph, run, seeds, config)
@@ -149,11 +149,11 @@ class Trials:
             ends_on(graph, self.names),
             passage_match,
         )
-        facts = None
-        if any(measure.kind.needs for measure in measures):
+        context = None
+        if any(measure.kind.needs_graph for measure in measures):
             subgraph = returned_subgraph(run) if sent is None else sent.subgraph
-            facts = facts_of(graph, self.names, examples, run, self.judgments, seeds, subgraph)
-        return replace(judged, facts=facts, kinds=kinds)
+            context = contexts_of(graph, self.names, examples, self.judgments, seeds, subgraph)
+        return replace(judged, context=context, kinds=kinds)
 
 
 def linked_by(config: Config) -> tuple[object, ...]:
