@@ -80,14 +80,13 @@ def recommend_command(
     linking = CommandLinker.of(session)
     knowledge = session.graph(graph, examples)
     with session.progress("retrievers", len(chosen), least=2) as bar:
-        found = recommend(
+        drafts, silent = recommend(
             knowledge, examples, session.config, chosen, pool, linker_for=linking.maker, progress=bar
         )
     linking.conclude()
-    out.write(draft_lines(found.drafts))
-    for name in found.silent:
+    out.write(draft_lines(drafts))
+    for name in silent:
         session.warn("{retriever} found nothing for any question", retriever=name)
-    drafts = found.drafts
     session.say(
         "{questions}, {candidates} from {retrievers}",
         questions=amount(len(drafts), "question"),

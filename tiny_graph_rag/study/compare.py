@@ -69,32 +69,6 @@ class Compared:
 Rows = dict[str, tuple[Compared, ...]]  # measure → the baseline, then the others
 
 
-@dataclass(frozen=True, slots=True)
-class FlippedReference:
-    """before, after: its verdicts."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class Flip:
-    """A question that a system answers otherwise than the baseline.
-
-    values: measure → (before, after). references: those that were found by one and missed by the other.
-    change: "won", "lost", or "mixed" where some were gained, some lost.
-    """
-
-    system: str
-    id: str
-    query: str
-    tags: tuple[str, ...]
-    change: str
-    values: dict[str, tuple[float, float]]
-    references: tuple[FlippedReference, ...]
-
-
 ALIKE = (
     "{name} and {baseline} don't differ significantly in any measure ({figures}); with {n} questions, a "
     "true difference of {smallest} would be detected in 80 % of cases (before correction)"
@@ -118,7 +92,7 @@ class Comparison:
     systems: tuple[System, ...]
     overall: Rows
     by_tag: dict[str, Rows]
-    flips: tuple[Flip, ...]
+    flips: tuple[dict[str, Any], ...]
     notes: tuple[str, ...]
     differs: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     groups: int | None = None
@@ -290,14 +264,15 @@ def corrected(parts: dict[str, Rows]) -> dict[str, Rows]:
     }
 
 
-def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Flip]:
+def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[dict[str, Any]]:
     """Questions with a reference found by one and missed by the other; without verdicts, those whose first
-    measure changed."""
+    measure changed. As files hold them: `change` is "won", "lost", or "mixed" where some were gained, some
+    lost; `values` has (before, after) of each measure, `references` the verdicts before and after."""
     flips = []
     for row, question in enumerate(baseline.ids):
         before, after = baseline.verdicts[row], other.verdicts[row]
         changed = tuple(
-            FlippedReference(name, verdict, after[name])
+            {"name": name, "before": verdict, "after": after[name]}
             for name, verdict in before.items()
             if name in after and (verdict == HIT) != (after[name] == HIT)
         )
@@ -305,7 +280,7 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
             measure: (float(baseline.columns[measure][row]), float(other.columns[measure][row]))
             for measure in measures
         }
-        gained = {reference.before != HIT for reference in changed}
+        gained = {reference["before"] != HIT for reference in changed}
         if not before or not after:
             was, now = values[measures[0]]
             if math.isnan(was) or math.isnan(now) or abs(now - was) <= EQUAL:
@@ -314,9 +289,9 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
         elif not changed:
             continue
         change = "mixed" if len(gained) > 1 else "won" if gained.pop() else "lost"
-        flips.append(
-            Flip(other.name, question, baseline.queries[row], baseline.tags[row], change, values, changed)
-        )
+        about = {"id": question, "query": baseline.queries[row], "tags": baseline.tags[row]}
+        outcome = {"change": change, "values": values, "references": changed}
+        flips.append({"system": other.name, **about, **outcome})
     return flips
 
 

@@ -7,7 +7,7 @@ retrievers that filled them. `curate` therefore searches all entities next to th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -30,14 +30,6 @@ FUSION = 60  # reciprocal rank fusion's constant (Cormack, Clarke, Büttcher 200
 COMPARED = 5  # questions compared to each side in alphabetical order
 
 
-@dataclass(frozen=True, slots=True)
-class Pooled:
-    """drafts: in file order. silent: retrievers that found nothing for any question."""
-
-    drafts: tuple[Draft, ...]
-    silent: tuple[str, ...]
-
-
 def recommend(
     graph: KnowledgeGraph,
     examples: Sequence[Example],
@@ -47,8 +39,9 @@ def recommend(
     *,
     linker_for: LinkerMaker = make_linker,
     progress: Callable[[int], None] = lambda done: None,
-) -> Pooled:
-    """Pool the first `pool` entities of each retriever. progress gets how many retrievers are done.
+) -> tuple[list[Draft], list[str]]:
+    """Pool the first `pool` entities of each retriever: drafts in file order, and the retrievers that found
+    nothing for any question. progress gets how many retrievers are done.
 
     Raises UsageError for a retriever that can't be made.
     """
@@ -73,8 +66,7 @@ def recommend(
             drafts[row] = replace(drafts[row], first=place)
     for row, earlier in likenesses(examples).items():
         drafts[row] = replace(drafts[row], like=tuple(examples[row].id for row in earlier))
-    silent = tuple(name for name, run in runs.items() if not len(run.entities))
-    return Pooled(tuple(drafts), silent)
+    return drafts, [name for name, run in runs.items() if not len(run.entities)]
 
 
 def _draft(

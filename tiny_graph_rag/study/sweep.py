@@ -30,23 +30,15 @@ from tiny_graph_rag.study.settings import Tried, decide, question_groups, seeds_
 from tiny_graph_rag.study.trials import Measured, Trials
 from tiny_graph_rag.study.verdicts import reachable_hops
 
+Settings = Mapping[str, Any]
+"""Tried together: name → value, `retriever` first, then the others that the sweep varies."""
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """Settings tried together: name → value, `retriever` first, then the others that the sweep varies."""
 
-    settings: Mapping[str, Any]
-
-    @property
-    def retriever(self) -> str:
-        return str(self.settings["retriever"])
-
-    @property
-    def name(self) -> str:
-        """`bfs`, `pagerank, fuzzy 0.85`: what sets it apart."""
-        others = [item for item in self.settings.items() if item[0] != "retriever"]
-        shown = [f"{name.replace('_', '-')} {_spelled(value)}" for name, value in others]
-        return ", ".join([self.retriever, *shown])
+def system_name(settings: Settings) -> str:
+    """`bfs`, `pagerank, fuzzy 0.85`: what sets these apart."""
+    others = [item for item in settings.items() if item[0] != "retriever"]
+    shown = [f"{name.replace('_', '-')} {_spelled(value)}" for name, value in others]
+    return ", ".join([str(settings["retriever"]), *shown])
 
 
 def _spelled(value: object) -> str:
@@ -63,11 +55,11 @@ class Plan:
 
     hops: tuple[int, ...]
     cutoffs: tuple[int, ...]
-    variants: tuple[Variant, ...]
+    variants: tuple[Settings, ...]
     measures: Callable[[int], tuple[Measure, ...]]
     decide_by: Measure
     tolerance: float
-    without_seeds: Variant | None = None
+    without_seeds: Settings | None = None
 
     @classmethod
     def of(
@@ -95,14 +87,14 @@ class Plan:
         deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1], of)
         today = {"retriever": config.retrieval.retriever}
         tried = {"retriever": [today["retriever"]], **values}
-        variants = [Variant(dict(zip(tried, some, strict=True))) for some in product(*tried.values())]
+        variants = [dict(zip(tried, some, strict=True)) for some in product(*tried.values())]
         for variant in variants:
-            varied = config.replaced(variant.settings)
+            varied = config.replaced(variant)
             check_retrieval(varied)
             check_depth(varied, (*measures, deciding), max(cutoffs))
         without_seeds = None
         if not values and not config.retrieval.exclude_seeds and not of:
-            without_seeds = Variant({**today, "exclude_seeds": True})
+            without_seeds = {**today, "exclude_seeds": True}
 
         def measures_at(cutoff: int) -> tuple[Measure, ...]:
             return tuple(dict.fromkeys([*(measures or default_measures(cutoff, of)), deciding]))
@@ -139,7 +131,7 @@ class SweptSetting(SettingSlice):
 
     system: str
     retriever: str
-    settings: Mapping[str, Any]
+    settings: Settings
     hops: int | None
     top_k: int
     by_tag: dict[str, SettingSlice]
@@ -204,7 +196,7 @@ def sweep(
     today: int | None = None
     variants = list(plan.variants)
     for variant in variants:
-        varied = config.replaced({**variant.settings, "hops": max(plan.hops)})
+        varied = config.replaced({**variant, "hops": max(plan.hops)})
         linked = _without_failures(trials.linked(varied))
         if variant is variants[0] and plan.without_seeds and seeds_are_no_answers(linked, judgments):
             variants.append(plan.without_seeds)
@@ -229,14 +221,14 @@ def sweep(
                     )
                     for tag, slice_ in slices.items()
                 }
-                whole, system = parts.pop(""), (variant.name, variant.retriever, variant.settings)
+                whole, system = parts.pop(""), (system_name(variant), str(variant["retriever"]), variant)
                 by_tag = {tag: SettingSlice(*part) for tag, part in parts.items()}
                 settings.append(SweptSetting(*whole, *system, hops, cutoff, by_tag))
             values = plan.decide_by.sign * plan.decide_by.compute(judged)
             named = settings[-1].label(several=len(plan.variants) > 1)
             answers = Measured.of(values, linked)
-            cost = variant.name, float(hops or 0)
-            tried.append(Tried({**variant.settings, "hops": hops}, answers, named, cost))
+            cost = system_name(variant), float(hops or 0)
+            tried.append(Tried({**variant, "hops": hops}, answers, named, cost))
             progress(len(tried) * len(linked))
     group_of = question_groups(examples.examples, judgments)
     recommended = {
@@ -255,9 +247,9 @@ def sweep(
     return Sweep(graph, examples, config, plan, tuple(settings), recommended, tuple(first_of), elapsed)
 
 
-def _is_today(variant: Variant, hops: int | None, config: Config) -> bool:
+def _is_today(variant: Settings, hops: int | None, config: Config) -> bool:
     """Whether a setting of the sweep is what the configuration has without it."""
-    return hops in (None, config.retrieval.hops) and config.replaced(variant.settings) == config
+    return hops in (None, config.retrieval.hops) and config.replaced(variant) == config
 
 
 def _without_failures(linked: tuple[LinkedQuestion, ...]) -> tuple[LinkedQuestion, ...]:
