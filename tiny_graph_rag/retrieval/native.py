@@ -216,13 +216,5 @@ def _entities(items: Sequence[Any]) -> tuple[Retrieved, ...]:
 
 
 def _short(place: Retrieved) -> Retrieved:
-    name, id, score, *more = place
-    text, type, source = (plain_text(value) or "" for value in more)
-    return Retrieved(
-        plain_text(name) or "",
-        plain_text(id) or "",
-        finite(score),
-        text,
-        type,
-        source,
-    )
+    name, id, text = (plain_text(value) or "" for value in (place.name, place.id, place.text))
+    return Retrieved(name, id, finite(place.score), text)

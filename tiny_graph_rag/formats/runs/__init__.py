@@ -33,8 +33,6 @@ class Retrieved(NamedTuple):
     id: str = ""
     score: float | None = None
     text: str = ""
-    type: str = ""
-    source: str = ""
 
     @property
     def key(self) -> str:

@@ -29,8 +29,6 @@ ENTITY_FIELDS = {  # of `Retrieved` → the keys or attributes that may hold it
     "name": ENTITY_NAMES,
     "id": ("id",),
     "text": ("text",),
-    "type": ("type", "entity_type"),
-    "source": ("source",),
 }
 _ARROW = re.compile(r"(.{1,500}?)\s*(?:-\[|—|->|-)\s*(.{1,200}?)\s*(?:\]->|→|->)\s*(.{1,500})")
 

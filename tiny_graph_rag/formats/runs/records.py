@@ -215,8 +215,8 @@ def _together(
             problems.add(place, "the {column} must be a number, got {row}", column=score, row=repr(value))
             continue
         figure = -figure if by_rank and figure is not None else figure
-        more = {name: str(row[name]) for name in ("text", "type", "source") if row.get(name)}
-        first["entities"].append(Retrieved(str(row.get("name") or ""), str(id), figure, **more))
+        text = str(row.get("text") or "")
+        first["entities"].append(Retrieved(str(row.get("name") or ""), str(id), figure, text))
     return together.values()
 
 
