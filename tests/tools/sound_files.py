@@ -316,7 +316,7 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
         ("versions", "input-eval.versions.json", versions, version, gold),
         ("versions written", "input-eval.versions.json", versions, f"{version} --note more",
          {"input-eval.jsonl": "changed"}),
-        ("history", "past/results.json", "results.json", "history ./past --report ./history.html", past),
+        ("history", "past/results.json", "results.json", "history ./past", past),
         ("columns", columns, columns, own, {"own.csv": "own.csv"}),
         ("columns' table", "own.csv", "own.csv", own, {columns: columns}),
         ("environment", ".env", ".env", "settings", {}),
