@@ -80,20 +80,6 @@ def test_without_a_font_the_message_says_what_to_install(tmp_path, monkeypatch):
         write_reports([document(tmp_path, "korean", korean)], ["png"])
 
 
-def test_the_best_possible_ranking_by_hops_is_one_systems_and_goes_from_left_to_right(tmp_path):
-    content = sweep()
-    first = content["settings"]
-    content["settings"] = first + [
-        setting | {"system": "other", "oracle_recall": setting["oracle_recall"] / 2} for setting in first
-    ]
-    picture = drawn_figures([document(tmp_path, "two-sweep", content)])["two-sweep-hops"]
-    (dashed,) = [line for line in picture.axes[0].lines if line.get_linestyle() == "--"]
-    hops = list(dashed.get_xdata())
-    assert hops == sorted(set(hops))
-    assert set(dashed.get_ydata()) == {setting["oracle_recall"] for setting in first}
-    assert first[0]["system"] in dashed.get_label()
-
-
 def test_a_long_title_stays_within_its_picture(tmp_path):
     content = sweep()
     for setting in content["settings"]:

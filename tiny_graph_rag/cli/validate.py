@@ -24,7 +24,7 @@ from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import Said, counted
 from tiny_graph_rag.outputs import write_atomically
 from tiny_graph_rag.report.json.spelled import dataset_json
-from tiny_graph_rag.report.json.studies import validation_json
+from tiny_graph_rag.report.json.studies import findings_json, validation_json
 from tiny_graph_rag.report.terminal.checks import findings_lines, validation_lines
 from tiny_graph_rag.study.explanation import gold_links
 from tiny_graph_rag.study.verdicts import HopTag, hop_tags
@@ -192,12 +192,8 @@ def _without_graph(
     )
     errors = sum(finding.severity == "error" for finding in findings) + len(broken)
     warnings = sum(finding.severity == "warning" for finding in findings)
-    rows = [
-        {"severity": one.severity, "kind": one.kind, "line": one.line, "message": one.message}
-        for one in findings
-    ]
     counts = {"errors": errors, "warnings": warnings, "questions": len(examples)}
-    more = {"broken_lines": list(broken), "findings": rows}
+    more = {"broken_lines": list(broken), "findings": findings_json(findings)}
     out.document("validation", dataset=dataset_json(examples), **counts, **more)
     _conclude(session, errors, warnings)
 

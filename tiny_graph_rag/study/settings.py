@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,9 @@ from tiny_graph_rag.messages import Said, p_value, said, signed
 from tiny_graph_rag.results import Decision, TriedSetting
 from tiny_graph_rag.retrieval import is_own, walks
 from tiny_graph_rag.study.choosing import ERROR, TOLERANCE, Rows, choose
+from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.trials import GoldQuestions, Measured
 from tiny_graph_rag.study.waterfall import Verdict
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.study.evaluate import Evaluation
 
 HOPS = (1, 2, 3, 4)
 FUZZY = (0.85, 0.9)

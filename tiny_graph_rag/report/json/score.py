@@ -9,17 +9,19 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import latency_of, rows_by_tag, summary_fields
+from tiny_graph_rag.measures.textual import TextMatch
 from tiny_graph_rag.report.json.spelled import with_lines
 from tiny_graph_rag.results import Question, Ranked, Reference, as_read, encoded
 from tiny_graph_rag.run import NO_HOP
@@ -33,10 +35,6 @@ from tiny_graph_rag.study.waterfall import (
     verdict_table,
     waterfalls,
 )
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.graph.model import KnowledgeGraph
-    from tiny_graph_rag.measures.textual import TextMatch
 
 
 @dataclass(frozen=True, slots=True, eq=False)

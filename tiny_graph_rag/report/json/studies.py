@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.messages import verbatim
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.fixing.fixes import Fixes
     from tiny_graph_rag.gold.examples import EvalSet
     from tiny_graph_rag.gold.pin import Drift
-    from tiny_graph_rag.gold.validate import Validation
+    from tiny_graph_rag.gold.validate import Finding, Validation
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.study.compare import Comparison
     from tiny_graph_rag.study.sweep import Sweep
@@ -49,11 +49,15 @@ def validation_json(
         "hop_tags": {tag: {"hops": hops_of_tag(tag), **as_read(slice_)} for tag, slice_ in hop_tags.items()},
         "drift": drift,
         "broken_lines": broken,
-        "findings": [
-            {name: getattr(finding, name) for name in ("severity", "kind", "line", "message")}
-            for finding in found.findings
-        ],
+        "findings": findings_json(found.findings),
     }
+
+
+def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    return [
+        {name: getattr(finding, name) for name in ("severity", "kind", "line", "message")}
+        for finding in findings
+    ]
 
 
 def comparison_document(found: Comparison, config: Config, made: Made | None = None) -> dict[str, Any]:

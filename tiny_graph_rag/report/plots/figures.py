@@ -27,7 +27,7 @@ Json = dict[str, Any]
 TAGS_SHOWN, CURVES_SHOWN = 24, 9
 DPI = 200
 NEAR_THE_TITLE = 0.94  # of a panel: a value above its point would stand in the title
-INK, SOFT, ACCENT, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#e3e0d8"
+INK, ACCENT, GRID = "#1d1c1a", "#1d5a96", "#e3e0d8"
 LINES = ("#1d5a96", "#a04a1c", "#1b7a4a", "#7a4b9c", "#8f5b00", "#65625c")
 BASE_FONT = "DejaVu Sans"  # comes with matplotlib
 LIKELY_FONTS = re.compile("pretendard|noto.?sans.?kr|nanum|malgun|applesd|unifont|cjk")  # have Hangul
@@ -112,8 +112,8 @@ def _tag_words(tag: str, measures: Json) -> str:
 
 
 def _hops(content: Json) -> Picture:
-    """A panel for all questions and each tag: the deciding measure by hops, and what the hops could give.
-    Tags for which nothing is defined have none."""
+    """A panel for all questions and each tag: the deciding measure by hops. Tags for which nothing is defined
+    have none."""
     settings, measures = content["settings"], swept_measures(content)
     decides = content.get("decide_by")
     measure = str(decides) if decides in measures else measures[0]
@@ -133,7 +133,6 @@ def _hops(content: Json) -> Picture:
                 (own["hops"], part["measures"][measure]) for own, part in parts if own["system"] == system
             ]
             _curve(panel, means, colour, drawable(system, 30))
-        _oracle(panel, parts, several=len(systems) > 1)
         n = max((part["measures"][measure]["n"] for _, part in parts), default=0)
         title = f"{drawable(tag, 30) if tag else 'all questions'}  (n {n})"
         panel.set(title=title, ylim=(0, 1.02), xlabel="hops")
@@ -166,21 +165,6 @@ def _curve(panel: Any, means: Sequence[tuple[int | None, Json]], colour: str, la
     if all(mean.get("low") is not None for *_, mean in walked):
         low, high = ([mean[end] for *_, mean in walked] for end in ("low", "high"))
         panel.fill_between(hops, low, high, color=colour, alpha=0.15, linewidth=0)
-
-
-def _oracle(panel: Any, parts: Sequence[tuple[Json, Json]], *, several: bool) -> None:
-    """What the best possible ranking would reach by hops, of the first system that walks: another may start
-    from other seeds. parts: (setting, the slice of it)."""
-    reached = [
-        (setting["system"], setting["hops"], part["oracle_recall"])
-        for setting, part in parts
-        if part.get("oracle_recall") is not None
-    ]
-    system = reached[0][0] if reached else ""
-    known = sorted({(hops, share) for name, hops, share in reached if name == system})
-    label = "reachable within h hops" + (f" ({drawable(system, 30)})" if several else "")
-    hops, shares = [hops for hops, _ in known], [share for _, share in known]
-    panel.plot(hops, shares, color=SOFT, linestyle="--", linewidth=1, label=label)
 
 
 def _panels(
