@@ -138,7 +138,8 @@ def _hops(content: Json) -> Picture:
         panel.set(title=title, ylim=(0, 1.02), xlabel="hops")
         panel.xaxis.get_major_locator().set_params(integer=True)
         panel.grid(color=GRID, linewidth=0.6)
-    panels[0].legend(fontsize=7)
+    if slices[""]:  # else there is no curve to name
+        panels[0].legend(fontsize=7)
     return picture
 
 
