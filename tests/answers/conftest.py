@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import read_json
 from tests.tools.chat_server import ChatServer
 
 
@@ -18,9 +18,8 @@ def evaluate(own_folder: Path, run_cli, monkeypatch):
 
     def run(server: ChatServer, *flags: str, exit_code: int = 0):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        done = run_cli("eval", "--dataset", "story-eval.jsonl", *flags)
-        assert done.exit_code == exit_code, done.output
+        done = run_cli("eval --dataset story-eval.jsonl", *flags, code=exit_code)
         path = own_folder / "data/results/story-eval-results.json"
-        return done, json.loads(path.read_text("utf-8")) if path.exists() else None
+        return done, read_json(path) if path.exists() else None
 
     return run

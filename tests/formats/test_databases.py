@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from tests.conftest import read_json
 from tests.formats.test_json_lists import told
 from tests.tools.bolt_server import BEGIN, PULL, RUN, Answer, BoltServer, node, relationship
 from tiny_graph_rag.errors import GraphError
@@ -45,12 +45,9 @@ def test_a_database_becomes_a_snapshot(scheme: str, run_cli: Callable[..., Resul
         begun = [fields[0] for tag, fields in server.received if tag == BEGIN]
         assert [(record["mode"], record["db"]) for record in begun] == [("r", "dongbaek")]
         run_cli("convert", "-g", url, "-o", "./again-KG.json", code=0)
-    document = json.loads((own_folder / "my-KG.json").read_text(encoding="utf-8"))
+    document = read_json("my-KG.json")
     entities = document["entities"]
-    assert {id: record["name"] for id, record in entities.items()} == {
-        "4:test:2": "닭",
-        "4:test:10": "점순",
-    }
+    assert {id: one["name"] for id, one in entities.items()} == {"4:test:2": "닭", "4:test:10": "점순"}
     assert entities["4:test:2"]["source_chunks"] == ["4:test:3"]
     assert [record["relationship_type"] for record in document["relationships"]] == ["KEEPS"]
     assert "embedding" not in entities["4:test:10"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import read_json, write_gold, write_kg
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.retrieval import RETRIEVERS, make_retriever, retriever
@@ -27,9 +26,7 @@ def test_a_retriever_of_another_package_registers_by_entry_point(
     monkeypatch.setitem(vars(RETRIEVERS), "_plugged_in", {"from-outside": f"{__name__}:PluggedIn"})
     write_kg(tmp_path / "a-KG.json", ["A", "B"], [("A", "OWNS", "B")])
     write_gold(tmp_path / "a-eval.jsonl", {"query": "What does A own?", "reference_entities": ["B"]})
-    asked = ("--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--retriever", "from-outside", "-o", "./r.json")
-    found = run_cli("eval", *asked)
-    assert found.exit_code == 0, found.output
+    run_cli("eval --dataset a-eval.jsonl -g a-KG.json --retriever from-outside -o ./r.json", code=0)
     assert RETRIEVERS.entry("from-outside").line == "nearest first, from another package"
 
 
@@ -59,7 +56,7 @@ def test_a_foreign_run_is_scored_in_its_own_order_and_repeats_dropped(
 ) -> None:
     written(tmp_path, "q1 Q0 C 1 3.0 x\nq1 Q0 C 2 2.5 x\nq1 Q0 B 3 2.0 x\n")
     run_cli(*COMMAND, "--retriever", "run:theirs.trec", "--quiet", code=0)
-    results = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["results"]
+    results = read_json("r.json")["results"]
     ranked = [[(entity["name"], entity["score"]) for entity in result["ranked"]] for result in results]
     assert ranked == [[("C", 1.0), ("B", 0.5)], []]
     assert [result["metrics"]["mrr"] for result in results] == [0.5, 0.0]

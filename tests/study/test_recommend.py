@@ -65,21 +65,6 @@ def test_agreement_of_rankings_is_the_mean_overlap_of_their_heads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("q.csv", 'id,question,tags\nx,Who is it?,"a,b"\n'),
-        ("q.tsv", "id\tquery\ttags\nx\tWho is it?\ta,b\n"),
-        ("q.json", '[{"query_id": "x", "query": "Who is it?", "tags": ["a", "b"]}]'),
-    ],
-)
-def test_questions_are_read_as_people_keep_them(tmp_path: Path, name: str, text: str) -> None:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    (found,) = read_questions(path)
-    assert (found.id, found.query, found.tags) == ("x", "Who is it?", ("a", "b"))
-
-
-@pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("q.txt", "\n \n", "contains no question"),
