@@ -1,4 +1,4 @@
-"""What `eval` says beside its means: gold seeds, hop tags, evidence in the results file."""
+"""What `eval` says beside its means: gold seeds, hop tags, ties, evidence in the results file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT, read_json, real, write_kg, write_set
+from tests.study.small import judgments_of
 from tiny_graph_rag.config import Config
+from tiny_graph_rag.formats.gold import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.library import load_graph, load_questions
 from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.evaluate import evaluate
+from tiny_graph_rag.study.explanation import ties
 from tiny_graph_rag.study.verdicts import HopTag, hop_tags, hops_of_tag
 from tiny_graph_rag.study.waterfall import Diagnosis, Limits, Verdict, causes
 
@@ -145,3 +150,30 @@ def test_what_more_hops_find_was_said_to_be_beyond_them(story: str) -> None:
     assert sum(why.causes.values()) == sum(why.verdicts.values())
     assert why.causes["hit"] == why.verdicts["hit"]
     assert sum(step.loss for step in why.lost) == pytest.approx(sum(step.loss for step in why.waterfall))
+
+
+@pytest.mark.parametrize(
+    ("scores", "hops", "rate"),
+    [
+        ([3, 1, 1], [0, 1, 1], 1.0),  # ranks 2 and 3 tie across the border of k = 2
+        ([1, 1, 1], [0, 1, 2], 0.0),  # equal scores at different hops are no tie
+        ([1, 1, 0], [0, 0, 0], 0.0),  # ranks 1 and 2 tie, within the first k
+        ([1, 1], [0, 0], 0.0),  # a list that ends at k ties with nothing
+    ],
+)
+def test_a_tie_is_at_the_border_of_the_first_k(scores: list[float], hops: list[int], rate: float) -> None:
+    entities = np.array([5, 7, 9][: len(scores)], np.int32)
+    run = Run(np.array([0, len(scores)]), entities, np.array(scores, float), np.array(hops, np.int32))
+    found = ties(run, judgments_of(10, [[7]]), 2)
+    assert (found.k, found.rate, found.questions) == (2, rate, int(rate))
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("story", ["김유정-동백꽃", "이효석-모밀꽃-필-무렵"])
+@pytest.mark.parametrize(("kind", "least"), [("eval", 0.98), ("hardset", 0.95)])
+def test_recall_on_the_korean_stories(story: str, kind: str, least: float) -> None:
+    graph = read_graph(real("tiny-graph-rag", "kg-original", f"{story}-KG.json"))
+    examples = read_eval_set(real("tiny-graph-rag", "eval", f"{story}-{kind}.jsonl"))
+    config = Config().override(hops=2, top_k=5, latency_sample=0)
+    found = evaluate(graph, examples, config, default_measures(5))
+    assert found.summary.overall.measures[default_measures(5)[1]].mean >= least
