@@ -76,8 +76,8 @@ def cases(data: Path, limit: int | None) -> Iterator[Case]:
     for graphs, sets in folders:
         for path in sorted(graphs.glob("*-KG.json")):
             graph = read_graph(path)
-            for kind in ("eval", "hardset"):
-                examples = read_eval_set(sets / f"{graph.name}-{kind}.jsonl")
+            for gold in sorted(sets.glob(f"{graph.name}-*.jsonl")):
+                kind, examples = gold.stem.removeprefix(f"{graph.name}-"), read_eval_set(gold)
                 yield Case(f"{graph.name} {kind}", graph, examples, {})
                 hard = tagged(examples, "multi-hop")
                 if kind == "hardset" and len(hard):

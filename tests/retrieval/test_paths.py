@@ -43,7 +43,7 @@ def rank(paths: CheapestPaths, asked: tuple[Any, ...], hops: int, *, times: int)
 
 
 def columns(ranked: RankedPaths) -> list[Any]:
-    arrays = ranked.entities, ranked.costs, ranked.ties, ranked.hops, ranked.paths
+    arrays = ranked.entities, ranked.costs, ranked.hops, ranked.paths
     return [array.tolist() for array in arrays]
 
 
@@ -96,7 +96,7 @@ def test_the_best_of_many_are_the_best_of_all(case: Any, depth: int) -> None:
         paths_of(made).rank([ToRank(*asked, most, most)], [made.settings.hops])
         for most in (depth, len(graph))
     )
-    for column in ("entities", "costs", "ties", "hops", "paths"):
+    for column in ("entities", "costs", "hops", "paths"):
         assert getattr(best, column).tolist() == getattr(every, column)[:depth].tolist()
 
 

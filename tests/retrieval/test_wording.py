@@ -172,7 +172,6 @@ TRIPLES += [
         ("Who is the leader of the country where Tosk is spoken?", "Rama"),
         ("Who is the mayor of the capital of Albania?", "Veliaj"),
         ("Where was the leader of Albania born?", "Vlora"),
-        ("Tosk가 쓰이는 나라의 지도자는 누구인가요?", "Rama"),
         ("Wer ist das Staatsoberhaupt des Landes, in dem Tosk gesprochen wird?", "Rama"),
         ("Welche Stadt ist die Hauptstadt von Albania?", "Tirana"),
         ("¿Quién es el líder del país donde se habla Tosk?", "Rama"),

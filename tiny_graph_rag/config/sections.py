@@ -117,7 +117,6 @@ class RankingPrices:
     )
     against: float = _cost(0.1, "added for a hop against the direction that its words name")
     unexplained: float = _cost(1.0, "added for a hop that no word of the question explains")
-    unexplained_least: float = _cost(0.2, "lowest value of `unexplained` in a long question")
     short_question: int = setting(3, "content words in a question that asks about one hop", low=0)
     long_question: float = _cost(
         0.2, "subtracted from `unexplained` for each content word beyond `short_question`"
@@ -135,9 +134,7 @@ class RankingPrices:
     vocabulary_word: float = _weight(0.7, "weight of a word from the vocabulary file")
     description_word: float = _weight(0.6, "weight of a word in a relation's description")
     entity_word: float = _weight(0.5, "weight of a word in an entity's description or type")
-    unknown_word: float = _weight(
-        0.5, "weight of a noun that nothing in the graph knows, which may mean any relation"
-    )
+    unknown_word: float = _weight(0.5, "weight of a word that stands for a relation in another language")
     rarest: float = _weight(0.06, "words of descriptions with a lower weight are ignored")
     there_and_back: float = _weight(
         0.5, "weight of words that ask for a path there and back: also, same, together, 같은, 함께"

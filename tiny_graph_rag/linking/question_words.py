@@ -234,8 +234,9 @@ class RelationWords:
 
     @cached_property
     def translations(self) -> list[list[int]]:
-        """Of each type those in another language whose head is a common word for the same relation."""
-        if len({*self._languages}) < 2:
+        """Of each type those in another language whose head is a common word for the same relation; none
+        where types are free text."""
+        if not self.is_vocabulary or len({*self._languages}) < 2:
             return [[] for _ in self.names]
         heads = [set[str]() for _ in self.names]
         for code, mine in enumerate(heads):

@@ -26,7 +26,7 @@ from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates, Filters, walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
 from tiny_graph_rag.retrieval.paths import (
-    TIES,
+    SIZES,
     CheapestPaths,
     Mentions,
     RankedPaths,
@@ -34,13 +34,12 @@ from tiny_graph_rag.retrieval.paths import (
     WeighedMention,
     rank_of,
 )
-from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reader, Reading, TextWords
+from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reader, TextWords
 from tiny_graph_rag.retrieval.walk import NO_PATH, Prices
 from tiny_graph_rag.run import Run
 
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
 CANDIDATES = 200  # of each seed list that texts re-rank, at most; the cheapest. All where types say nothing
-KNOWN_PATHS = 1 << 9  # rankings from text seeds that are kept
 
 # The parts that are not a step of a path, as they are shown.
 OFFERED = "one of the options in the question"
@@ -52,7 +51,6 @@ HELD = "words in its texts"
 REFERRED = "a pronoun refers to it; the question asks for something else"
 WITHOUT_PATH = "no path from other names in the question"
 
-FromText = tuple[WeighedMention, Reading, int]  # text seeds, the question and what a link from them costs
 Limits = tuple[int, ...]
 
 
@@ -60,21 +58,19 @@ Limits = tuple[int, ...]
 class Reached:
     """What the paths of some questions reach within a hop limit, in the order of questions.
 
-    question: number of each row's; parts: (rows, 5), the costs in millionths; ties: the part of the score
-    below them; hops: of the path shown, 0 of a seed; paths: (rows, hops) relations from the seed, filled up
-    with NO_STEP.
+    question: number of each row's; parts: (rows, 5), the costs in millionths; hops: of the path shown, 0 of a
+    seed; paths: (rows, hops) relations from the seed, filled up with NO_STEP.
     """
 
     question: NDArray[np.int64]
     entities: NDArray[np.int32]
     parts: Column
-    ties: Column
     hops: NDArray[np.int32]
     paths: NDArray[np.int32]
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
-        return self.question, self.entities, self.parts, self.ties, self.hops, self.paths
+        return self.question, self.entities, self.parts, self.hops, self.paths
 
     @property
     def cost(self) -> Column:
@@ -88,10 +84,6 @@ class Reached:
     def of_question(self, number: int) -> slice:
         """Its rows."""
         return slice(*np.searchsorted(self.question, [number, number + 1]).tolist())
-
-    @classmethod
-    def together(cls, several: Sequence[Reached]) -> Reached:
-        return cls(*map(np.concatenate, zip(*(one.columns for one in several), strict=True)))
 
 
 @retriever("bfs", "paths from the seeds, ranked by their lowest cost")
@@ -131,7 +123,6 @@ class BfsRetriever(Retriever):
             exclude_seeds=self.settings.exclude_seeds,
             may_compile=config.running.compiled,
         )
-        self._kept_from_text: dict[tuple[FromText, Limits], list[Reached]] = {}
         self._explained: tuple[LinkedQuestion, dict[bool, PathReasons]] | None = None
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
@@ -168,23 +159,15 @@ class BfsRetriever(Retriever):
         if referred:  # a question asks for another than those that pronouns stand for
             reached = [self._referred_to(referred, within) for within in reached]
         links = np.array([self.costs.link(len(mentions)) for mentions in named])
-        of_a_bit = [self._of_a_bit(within, len(questions)) for within in reached]
-        lacks = [self._lacks(within, bit, links) for within, bit in zip(reached, of_a_bit, strict=True)]
+        lacks = [self._lacks(within, len(questions)) for within in reached]
         rows = [row for row in np.flatnonzero(np.logical_or.reduce(lacks)).tolist() if text[row]]
         if rows:
-            wanted = [(text[row][0], readings[row], int(links[row])) for row in rows]
-            by_text = self._from_text(wanted, limits)
-            for limit, within in enumerate(reached):
-                more_reached: list[tuple[int, Reached]] = []
-                for row, its in zip(rows, by_text, strict=True):
-                    own = within.of_question(row)
-                    is_explained = own.start < own.stop and not of_a_bit[limit][row]
-                    # Where it is, texts count nothing: only the cheapest can be among the best.
-                    deep = self.settings.depth + len(questions[row].named)
-                    cheapest = slice(deep if is_explained else None)
-                    if lacks[limit][row]:
-                        more_reached.append((row, its[limit].of(cheapest)))
-                reached[limit] = _cheaper(within, more_reached)
+            also = [ToRank(text[row], readings[row], self.wanted, self.wanted) for row in rows]
+            by_text = self._by_path(also, limits, links=links[rows])
+            reached = [
+                _cheaper(within, replace(other, question=np.array(rows)[other.question]))
+                for within, other in zip(reached, by_text, strict=True)
+            ]
         return self._by_cost(
             questions, [one or other for one, other in zip(named, text, strict=True)], reached
         )
@@ -192,35 +175,19 @@ class BfsRetriever(Retriever):
     # ---- 2. Walk
 
     def _by_path(
-        self, given: Sequence[ToRank], limits: Limits, more: int = 0, links: Sequence[int] = ()
+        self, given: Sequence[ToRank], limits: Limits, more: int = 0, links: Column | None = None
     ) -> list[Reached]:
         """What lies within each limit of the mentions' seeds, by the cost of the link and of the path.
 
-        links: cost of each question's, 0 where none are given."""
+        links: cost of each question's, None for 0."""
         reached = []
         for ranked in self.paths.rank(given, limits, more=more):
             parts = np.zeros((len(ranked.entities), 5), dtype=np.int64)
-            if links:
-                parts[:, 0] = np.array(links)[ranked.question]
+            if links is not None:
+                parts[:, 0] = links[ranked.question]
             parts[:, 1] = self.costs.path(ranked.costs, ranked.hops)
-            reached.append(
-                Reached(ranked.question, ranked.entities, parts, ranked.ties, ranked.hops, ranked.paths)
-            )
+            reached.append(Reached(ranked.question, ranked.entities, parts, ranked.hops, ranked.paths))
         return reached
-
-    def _from_text(self, wanted: Sequence[FromText], limits: Limits) -> list[list[Reached]]:
-        """What lies within each limit of the text seeds, for each one wanted; kept, for questions that differ
-        by the names in them have the same ones."""
-        kept, most = self._kept_from_text, self.wanted
-        new = [one for one in dict.fromkeys(wanted) if (one, limits) not in kept]
-        given = [ToRank((mention,), reading, most, most) for mention, reading, _ in new]
-        reached = self._by_path(given, limits, links=[link for *_, link in new]) if new else []
-        for row, one in enumerate(new):
-            kept[one, limits] = [within.of(within.of_question(row)) for within in reached]
-        found = [kept[one, limits] for one in wanted]
-        if len(kept) > KNOWN_PATHS:
-            kept.clear()
-        return found
 
     def _referred_to(self, referred: dict[int, set[int]], reached: Reached) -> Reached:
         parts = reached.parts.copy()
@@ -229,13 +196,10 @@ class BfsRetriever(Retriever):
             parts[is_meant, 1] += round(self.ranking.referred * UNIT)
         return replace(reached, parts=parts)
 
-    def _lacks(self, reached: Reached, of_a_bit: Column, beyond: Column) -> NDArray[np.bool_]:
-        """(questions,): where it does not explain the question, or not fill the depth with less cost than
-        `beyond`, so that what costs more may be among the best."""
-        count = len(beyond)
-        best = reached.of(rank_of(reached.question, count) < self.settings.depth)
-        lacks = (np.bincount(best.question, minlength=count) < self.settings.depth) | (of_a_bit > 0)
-        lacks[best.question[best.cost >= beyond[best.question]]] = True
+    def _lacks(self, reached: Reached, count: int) -> NDArray[np.bool_]:
+        """(questions,): where it does not explain the question or not fill the depth."""
+        counts = np.bincount(reached.question, minlength=count)
+        lacks: NDArray[np.bool_] = (counts < self.settings.depth) | (self._of_a_bit(reached, count) > 0)
         return lacks
 
     # ---- 3. Rank
@@ -269,8 +233,8 @@ class BfsRetriever(Retriever):
         return [self._ordered(within, len(questions)) for within in reached]
 
     def _ordered(self, reached: Reached, count: int) -> Reached:
-        name_rank = self.graph.name_rank[reached.entities]
-        order = np.lexsort((name_rank, reached.hops, reached.ties, reached.cost, reached.question))
+        name_rank, sizes = self.graph.name_rank[reached.entities], self.paths.graph.size_of(reached.entities)
+        order = np.lexsort((name_rank, reached.hops, sizes, reached.cost, reached.question))
         return reached.of(order[rank_of(reached.question, count) < self.settings.depth])
 
     def _of_a_bit(self, reached: Reached, count: int) -> Column:
@@ -293,7 +257,7 @@ class BfsRetriever(Retriever):
         return reached
 
     def _run(self, ranked: Reached, count: int) -> Run:
-        scores = UNIT / (UNIT + ranked.cost + ranked.ties / (TIES + 1))
+        scores = UNIT / (UNIT + ranked.cost + self.paths.graph.size_of(ranked.entities) / SIZES)
         counts = np.bincount(ranked.question, minlength=count)
         run = Run(
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
@@ -346,7 +310,7 @@ class PathReasons:
         self.graph, self.relations, self.prices = graph, paths.graph.relations, paths.prices
         self.questions, self.states, self.joined = ranked.questions, ranked.walks.states, ranked.joined
         self.reading, self.asked = self.questions.given[0].reading, self.questions.asked.of(0)
-        self._mentions = int(self.questions.mentions[0])
+        self._mentions = len(self.questions.starts)
         self._rows = dict(zip(ranked.entities.tolist(), ranked.row.tolist(), strict=True))
 
     def reasons(self, entity: int) -> list[Reason]:
@@ -432,9 +396,8 @@ def mentions_of(seeds: Sequence[Seed]) -> Mentions:
     )
 
 
-def _cheaper(reached: Reached, more: Sequence[tuple[int, Reached]]) -> Reached:
+def _cheaper(reached: Reached, more: Reached) -> Reached:
     """With what else these questions reach: each entity by its cheaper path."""
-    others = [replace(one, question=np.full(len(one.question), row)) for row, one in more]
-    both = Reached.together([reached, *others])
-    order = np.lexsort((both.ties, both.cost, both.entities, both.question))
+    both = Reached(*map(np.concatenate, zip(reached.columns, more.columns, strict=True)))
+    order = np.lexsort((both.cost, both.entities, both.question))
     return both.of(order[begins(both.question[order], both.entities[order])])

@@ -104,9 +104,6 @@ def _codes(wanted: str, known: Sequence[str], flag: str, what: str) -> list[int]
     return found
 
 
-HEAVIEST = (1 << 16) - 1  # units of the heaviest relation; a mass times it stays within 62 bits
-
-
 def walked_columns(graph: KnowledgeGraph, filters: Filters) -> WalkedGraph:
     """The adjacency as paths follow it."""
     passable = filters.slots(graph)
@@ -127,8 +124,7 @@ def slot_columns(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dic
     count = len(adjacency.neighbours) if walked is None else int(walked.sum())
     kind = np.empty(count, np.int16 if width - 1 <= np.iinfo(np.int16).max else np.int32)
     neighbours, relations = np.empty(count, np.int32), np.empty(count, np.int32)
-    units = unit_weights(graph.relations.weights)
-    strength, degrees = np.zeros(entities, np.int64), np.zeros(entities, np.int64)
+    degrees = np.zeros(entities, np.int64)
     done = 0
     for low, high in entity_ranges(adjacency.indptr, SLOTS_AT_ONCE):
         first, last = int(adjacency.indptr[low]), int(adjacency.indptr[high])
@@ -141,25 +137,11 @@ def slot_columns(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dic
         kind[part] = kinds[order]
         neighbours[part] = adjacency.neighbours[first:last][order]
         relations[part] = adjacency.relations[first:last][order]
-        strength[low:high] = np.bincount(starts[order], units[relations[part]], high - low)
         degrees[low:high] = np.bincount(starts[order], minlength=high - low)
         done += len(order)
     wide = np.int32 if count <= np.iinfo(np.int32).max else np.int64
     indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(wide)
-    return {
-        "indptr": indptr, "kind": kind, "neighbours": neighbours, "relations": relations,
-        "strength": strength, "units": units,
-    }  # fmt: skip
-
-
-def unit_weights(weights: NDArray[np.float64]) -> NDArray[np.uint16]:
-    """Weights as whole numbers from 1 to HEAVIEST, the heaviest relation's."""
-    heaviest = float(weights.max(initial=0.0))
-    units = np.full(len(weights), HEAVIEST, dtype=np.uint16)
-    for first in range(0, len(weights) if heaviest > 0 else 0, SLOTS_AT_ONCE):
-        part = weights[first : first + SLOTS_AT_ONCE]
-        units[first : first + SLOTS_AT_ONCE] = np.maximum(1, np.rint(part / heaviest * HEAVIEST))
-    return units
+    return {"indptr": indptr, "kind": kind, "neighbours": neighbours, "relations": relations}
 
 
 LAST_HOP = np.iinfo(np.int32).max  # what no walk reached stands behind what one did

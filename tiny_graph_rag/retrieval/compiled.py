@@ -14,7 +14,6 @@ from tiny_graph_rag.retrieval.walk import (
     NO_PATH,
     NO_SLOT,
     Asked,
-    Bounds,
     Ints,
     Prices,
     Start,
@@ -23,8 +22,10 @@ from tiny_graph_rag.retrieval.walk import (
     Walks,
 )
 
+Rows = NDArray[np.int32]
+
 ROOM = 1 << 12  # rows at first; doubled where they are full
-WALK, ENTITY, MASK, STEPS, COST, TOTAL, MASS, SLOT, BEFORE = range(len(States._fields))  # columns of a state
+WALK, ENTITY, MASK, STEPS, COST, TOTAL, SLOT, BEFORE = range(len(States._fields))  # columns of a state
 NEXT = len(States._fields)  # one more than the state before it at the same entity
 TOTALS = 1 << 15  # thousandths: among totals below it, it is counted how many there are of each
 WORST, HIGHEST, CHEAP, WANTED = range(4)  # of a walk's bound
@@ -56,18 +57,19 @@ class CompiledLayers:
             np.zeros(TOTALS, np.int32),
             np.zeros(4, np.int64),
         )
-        self._rows = np.empty((ROOM, NEXT + 1), np.int64)
+        self._rows = np.empty((ROOM, NEXT + 1), np.int32)
 
-    def walk(self, asked: Asked, starts: Sequence[Start], bounds: Bounds) -> Walks:
+    def walk(self, asked: Asked, starts: Sequence[Start], explained: Ints) -> Walks:
+        """As `Layers.walk`."""
         count = looked = 0
-        worst = np.full((bounds.hops + 1, len(starts)), FAR)
+        worst = np.full((len(explained), len(starts)), FAR)
         for number, start in enumerate(starts):
             self._rows, count, slots = walk_layers(
-                self.graph, self.prices, asked.of(start.question), start, bounds, self._tables, self._rows,
+                self.graph, self.prices, asked.of(start.question), start, explained, self._tables, self._rows,
                 number, count, worst[:, number],
             )  # fmt: skip
             looked += slots
-        return Walks(States(*self._rows[:count, :NEXT].T.copy()), looked, worst)
+        return Walks(States(*self._rows[:count, :NEXT].T.astype(np.int64)), looked, worst)
 
 
 def _read_only(column: NDArray[Any]) -> NDArray[Any]:
@@ -78,11 +80,11 @@ def _read_only(column: NDArray[Any]) -> NDArray[Any]:
 
 
 @compiled
-def with_room(rows: Ints, used: int, more: int) -> Ints:
+def with_room(rows: Rows, used: int, more: int) -> Rows:
     """The used rows with room for so many more; the same memory where it has it."""
     if used + more <= len(rows):
         return rows
-    longer = np.empty((2 * (used + more), rows.shape[1]), np.int64)
+    longer = np.empty((2 * (used + more), rows.shape[1]), np.int32)
     longer[:used] = rows[:used]
     return longer
 
@@ -93,35 +95,35 @@ def walk_layers(
     price: Prices,
     asked: Asked,
     start: Start,
-    bounds: Bounds,
+    explained: Ints,
     tables: Tables,
-    rows: Ints,
+    rows: Rows,
     number: int,
     old: int,
     worst: Ints,
-) -> tuple[Ints, int, int]:
+) -> tuple[Rows, int, int]:
     """One walk, its states behind the `old` ones of those before it. (The rows, how many are used; slots
     looked at.) Written to `worst`: the highest total of interest, by hops."""
     count, looked, first = old, 0, old
     rows = with_room(rows, count, len(start.seeds))
     for seed in start.every_seed:
         tables.is_seed[seed] = True
-    for place, seed in enumerate(start.seeds):
+    for seed in start.seeds:
         rows[count] = 0
-        rows[count, WALK], rows[count, ENTITY], rows[count, MASS] = number, seed, start.masses[place]
+        rows[count, ENTITY] = seed
         rows[count, SLOT], rows[count, BEFORE], rows[count, NEXT] = NO_SLOT, NO_PATH, tables.state[seed]
         count += 1
         tables.state[seed], tables.total[seed] = count, FAR
     tables.totals[:] = 0
     tables.bound[WORST], tables.bound[HIGHEST], tables.bound[CHEAP] = FAR, TOTALS - 1, 0
     tables.bound[WANTED] = start.wanted
-    for steps in range(1, bounds.hops + 1):
-        left = bounds.hops - steps
+    for steps in range(1, len(explained)):
+        left = len(explained) - 1 - steps
         opened, slots = open_states(graph, rows, tables, first, count, asked.least[left + 1])
         looked += slots
         rows, first = with_room(rows, count, slots), count
         count = expand(
-            graph, price, asked, asked.least[left], bounds, start, steps, rows, tables, opened, count
+            graph, price, asked, asked.least[left], explained, start, steps, rows, tables, opened, count
         )
         worst[steps] = lowered(tables, start.slack)
     for row in range(old, count):
@@ -134,7 +136,7 @@ def walk_layers(
 
 @compiled
 def open_states(
-    graph: WalkedGraph, rows: Ints, tables: Tables, first: int, count: int, least: Ints
+    graph: WalkedGraph, rows: Rows, tables: Tables, first: int, count: int, least: Ints
 ) -> tuple[Ints, int]:
     """The states from `first` on that are left next, each with the least total that it may lead to, and how
     many slots they have. least: by mask, what a path still pays."""
@@ -163,10 +165,10 @@ def expand(
     price: Prices,
     asked: Asked,
     least: Ints,
-    bounds: Bounds,
+    explained: Ints,
     start: Start,
     steps: int,
-    rows: Ints,
+    rows: Rows,
     tables: Tables,
     opened: Ints,
     count: int,
@@ -179,7 +181,7 @@ def expand(
         if opened[index, 1] > worst:
             break
         at, mask, last = rows[state, ENTITY], rows[state, MASK], rows[state, SLOT]
-        rank, strength = np.int64(graph.name_rank[at]), graph.strength[at]
+        rank = np.int64(graph.name_rank[at])
         came_by, came_as = np.int64(-1), np.int64(-1)
         if last != NO_SLOT:
             came_by, came_as = np.int64(graph.relations[last]), np.int64(graph.kind[last]) ^ 1
@@ -226,27 +228,23 @@ def expand(
             if total < tables.total[entity] and (len(graph.returned) == 0 or graph.returned[entity]):
                 count_total(tables, tables.total[entity], total)
                 tables.total[entity] = total
-                if total <= bounds.explained[steps]:
+                if total <= explained[steps]:
                     tables.bound[WANTED] = start.enough
             while goal >= first and rows[goal, MASK] != filled:
                 goal = rows[goal, NEXT] - 1
-            is_better = goal < first
-            if is_better:
+            if goal < first:
                 goal, count = count, count + 1
                 rows[goal, ENTITY], rows[goal, MASK], rows[goal, STEPS] = entity, filled, steps
                 rows[goal, NEXT], rows[goal, COST] = tables.state[entity], FAR
                 tables.state[entity] = count
-            if cost < rows[goal, COST]:
-                is_better, rows[goal, MASS] = True, 0
-            elif cost == rows[goal, COST]:
+            is_better = cost < rows[goal, COST]
+            if cost == rows[goal, COST]:
                 rival = rows[goal, BEFORE]
                 other = np.int64(graph.name_rank[rows[rival, ENTITY]])
                 is_better = (rank, slot, mask) < (other, rows[goal, SLOT], rows[rival, MASK])
             if is_better:
                 rows[goal, COST], rows[goal, TOTAL] = cost, total
                 rows[goal, SLOT], rows[goal, BEFORE] = slot, state
-            if cost == rows[goal, COST]:
-                rows[goal, MASS] += rows[state, MASS] * np.int64(graph.units[relation]) // strength
     return count
 
 

@@ -15,7 +15,6 @@ from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading
 from tiny_graph_rag.retrieval.walk import (
     FAR,
     Asked,
-    Bounds,
     Ints,
     Layers,
     Prices,
@@ -29,9 +28,7 @@ from tiny_graph_rag.run import NO_STEP
 if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
-MASS = 1 << 40  # of the random walk from one mention
-TIE_BITS, MANTISSA = 30, 24  # of a key: the part below the cost; of it the leading bits of the damped mass
-TIES = (1 << TIE_BITS) - 1
+SIZES = 64  # more than any power of two of a count of relations
 MENTIONS = 8  # that count singly; more of them are taken as one
 KNOWN = 1 << 9  # readings whose columns are kept
 FIRST, AT_ONCE = 4, 64  # questions that are walked together, at most
@@ -59,22 +56,16 @@ class ToRank(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """Those that are ranked together. asked: a row a question; starts: their mentions, a walk each;
-    walk_question, mention: (walks,), the question of each and its number there; mentions: (questions,), how
-    many.
+    """Those that are ranked together. asked: a row a question; starts: their mentions, a walk each.
 
-    Of their seeds, one after the other: seed_question, seed, mass; own: slots that the seed fills itself;
-    cost: of the seed as an answer."""
+    Of their seeds, one after the other: seed_question, seed; own: slots that the seed fills itself; cost: of
+    the seed as an answer."""
 
     given: Sequence[ToRank]
     asked: Asked
     starts: Sequence[Start]
-    walk_question: Ints
-    mention: Ints
-    mentions: Ints
     seed_question: Ints
     seed: Ints
-    mass: Ints
     own: Ints
     cost: Ints
 
@@ -86,7 +77,6 @@ class Joined(NamedTuple):
     question: Ints
     entity: Ints
     total: Ints
-    mass: Ints
     shown: Ints
     taken: Ints
 
@@ -94,14 +84,13 @@ class Joined(NamedTuple):
 class RankedPaths(NamedTuple):
     """The rankings within a hop limit, and what they came from.
 
-    question, ascending; of each the entities, best first; costs: in thousandths; ties: what orders equal
-    ones; hops: of the path shown; paths: (rows, hops) relations from a seed, filled up with NO_STEP; row: of
-    each entity among the joined ones, -1 for a seed."""
+    question, ascending; of each the entities, best first; costs: in thousandths; hops: of the path shown;
+    paths: (rows, hops) relations from a seed, filled up with NO_STEP; row: of each entity among the joined
+    ones, -1 for a seed."""
 
     question: Ints
     entities: NDArray[np.int32]
     costs: Ints
-    ties: Ints
     hops: NDArray[np.int32]
     paths: NDArray[np.int32]
     row: Ints
@@ -123,7 +112,7 @@ class CheapestPaths:
         exclude_seeds: bool,
         may_compile: bool = True,
     ) -> None:
-        """explained: as in Bounds."""
+        """explained: as of `Layers.walk`, of the most hops that are asked for."""
         self.prices, self.exclude_seeds, self.may_compile = prices, exclude_seeds, may_compile
         self.graph, self.explained = columns, explained
         self._layers: Layers | CompiledLayers = Layers(self.graph, prices)
@@ -145,7 +134,8 @@ class CheapestPaths:
         """
         self._compile_for(len(given) + more)
         questions = self._questions(given, max(limits))
-        walks = self._layers.walk(questions.asked, questions.starts, Bounds(max(limits), self.explained))
+        explained = self.explained[: max(limits) + 1]
+        walks = self._layers.walk(questions.asked, questions.starts, explained)
         self._ranked_so_far, self._looked = self._ranked_so_far + len(given), self._looked + walks.looked
         return [self._ranked(questions, walks, limit) for limit in limits]
 
@@ -166,11 +156,8 @@ class CheapestPaths:
         question = np.concatenate([joined.question, questions.seed_question[seeds]])
         entity = np.concatenate([joined.entity, questions.seed[seeds]])
         total = np.concatenate([joined.total, questions.cost[seeds]])
-        mass = np.concatenate([joined.mass, questions.mass[seeds]])
         row = np.concatenate([np.arange(len(joined.entity)), np.full(len(seeds), -1)])
         length = np.concatenate([walks.states.steps[joined.shown], 0 * seeds])
-        # A seed's mass counts as it is.
-        ties = TIES - damped(mass, np.where(row < 0, 1 << 16, self.graph.strength[entity]))
         is_explained = np.zeros(count, np.bool_)
         is_explained[question[total <= self.explained[length]]] = True
         enough, wanted = (
@@ -178,19 +165,17 @@ class CheapestPaths:
             for name in ("enough", "wanted")
         )
         wanted = np.where(is_explained, enough, wanted)
-        best = up_to_wanted(question, (total << TIE_BITS) + ties, wanted)
-        question, entity, total, ties, length, row = (
-            column[best] for column in (question, entity, total, ties, length, row)
-        )
-        order = np.lexsort((self.graph.name_rank[entity], length, ties, total, question))
+        key = (total * SIZES + self.graph.size_of(entity)) * (limit + 1) + length
+        order = up_to_wanted(question, key, wanted)
+        order = order[np.lexsort((self.graph.name_rank[entity[order]], key[order], question[order]))]
         order = order[rank_of(question[order], count) < wanted[question[order]]]
         row = row[order]
         paths = np.full((len(row), limit), NO_STEP, np.int32)
         found = np.flatnonzero(row >= 0)
         self._write_paths(paths, found, walks, joined.shown[row[found]])
         return RankedPaths(
-            question[order], entity[order].astype(np.int32), total[order], ties[order],
-            length[order].astype(np.int32), paths, row, questions, walks, joined,
+            question[order], entity[order].astype(np.int32), total[order], length[order].astype(np.int32),
+            paths, row, questions, walks, joined,
         )  # fmt: skip
 
     def _write_paths(self, paths: NDArray[np.int32], rows: Ints, walks: Walks, state: Ints) -> None:
@@ -216,30 +201,21 @@ class CheapestPaths:
         asked, starts = self._stacked(given, hops), []
         for number, one in enumerate(given):
             parts = _packed(one.mentions)
-            every = np.array([seed for seeds, _ in parts for seed in seeds], np.int64)
+            every = np.array([seed for seeds in parts for seed in seeds], np.int64)
             others, enough, slack = len(parts) - 1, one.enough, 0
             if others > 0:  # another mention may fill everything that one leaves empty
                 enough = one.wanted
                 slack = others * self.prices.other_seed + int(asked.end[number, 0]) + self.prices.off_head
-            starts += [
-                Start(number, np.array(seeds), np.array(masses), every, one.wanted, enough, slack)
-                for seeds, masses in parts
-            ]
+            starts += [Start(number, np.array(seeds), every, one.wanted, enough, slack) for seeds in parts]
         question = np.array([start.question for start in starts], np.int64)
-        none = np.zeros(0, np.int64)
-        seed = np.concatenate([none, *(start.seeds for start in starts)])
-        mass = np.concatenate([none, *(start.masses for start in starts)])
+        seed = np.concatenate([np.zeros(0, np.int64), *(start.seeds for start in starts)])
         seed_question = np.repeat(question, [len(start.seeds) for start in starts])
         mentions = np.bincount(question, minlength=len(given))
         own = 0 * seed
         if asked.has_words.any():
             own = np.where(asked.has_words[seed_question], asked.entities[seed_question, seed], 0)
         cost = self._cost_of_seeds(given, asked, mentions, seed_question, own.astype(np.int64))
-        mention = rank_of(question, len(given))
-        return Questions(
-            given, asked, starts, question, mention, mentions, seed_question, seed, mass,
-            own.astype(np.int64), cost,
-        )  # fmt: skip
+        return Questions(given, asked, starts, seed_question, seed, own.astype(np.int64), cost)
 
     def _cost_of_seeds(
         self, given: Sequence[ToRank], asked: Asked, mentions: Ints, question: Ints, own: Ints
@@ -302,16 +278,17 @@ class CheapestPaths:
     def _joined(self, questions: Questions, walks: Walks, limit: int) -> Joined:
         """Each entity's cheapest explanation over the mentions that reach it: one that is left out costs
         other_seed, one that is taken in costs its own path and fills its slots."""
-        state, mass = walks.within(limit, self.graph.returned)
+        state = walks.within(limit, self.graph.returned)
         walk, entity, mask, _, cost, total, *_ = walks.states.of(state)
-        question = questions.walk_question[walk]
-        count = int(questions.mentions.max(initial=0))
+        of_walk = np.array([start.question for start in questions.starts], np.int64)
+        mentions, question = np.bincount(of_walk, minlength=len(questions.given)), of_walk[walk]
+        count = int(mentions.max(initial=0))
         if count <= 1:
-            return Joined(question, entity, total, mass, state, state[:, None])
+            return Joined(question, entity, total, state, state[:, None])
         pair = question * self._size[0] + entity
         pairs = unique(pair)
         place = np.full((len(pairs), count), -1)
-        place[np.searchsorted(pairs, pair), questions.mention[walk]] = np.arange(len(state))
+        place[np.searchsorted(pairs, pair), rank_of(of_walk, len(mentions))[walk]] = np.arange(len(state))
         question, entity = np.divmod(pairs, self._size[0])
 
         def table(column: Ints, missing: int) -> Ints:
@@ -319,14 +296,13 @@ class CheapestPaths:
             return found
 
         end, other = questions.asked.end, self.prices.other_seed
-        mentions, rows = questions.mentions[question], np.arange(len(entity))
-        totals, masses, costs, masks = table(total, FAR), table(mass, 0), table(cost, FAR), table(mask, 0)
+        mentions, rows = mentions[question], np.arange(len(entity))
+        totals, costs, masks = table(total, FAR), table(cost, FAR), table(mask, 0)
         shown = totals.argmin(1)
         least, cost, mask = totals[rows, shown], costs[rows, shown], masks[rows, shown]
         off_head = least - cost - end[question, mask]
         best = least + (mentions - 1) * other
-        mass = np.where(totals == least[:, None], masses, 0).sum(1)
-        together, taken = masses[rows, shown], place < 0  # a mention that doesn't reach it can't be taken
+        taken = place < 0  # a mention that doesn't reach it can't be taken
         taken[rows, shown] = True
         for number in range(1, count):
             trial = cost[:, None] + costs + (off_head + (mentions - number - 1) * other)[:, None]
@@ -340,13 +316,11 @@ class CheapestPaths:
             best[better], taken[at] = trial[at], True
             cost[better] += costs[at]
             mask[better] |= masks[at]
-            together[better] += masses[at]
-            mass[better] = together[better]
             blocked = np.ones(len(entity), dtype=bool)
             blocked[better] = False
             costs[blocked] = FAR  # what found none finds none later
         states = np.append(state, -1)[np.where(taken, place, -1)]
-        return Joined(question, entity, best, mass, states[rows, shown], states)
+        return Joined(question, entity, best, states[rows, shown], states)
 
 
 def up_to_wanted(question: Ints, keys: Ints, wanted: Ints) -> Ints:
@@ -370,23 +344,11 @@ def rank_of(question: Ints, count: int) -> Ints:
     return ranks
 
 
-def _packed(mentions: Sequence[WeighedMention]) -> list[tuple[list[int], list[int]]]:
-    """Seeds and masses of each mention. The last of too many mentions are one."""
-    parts: list[tuple[list[int], list[int]]] = []
+def _packed(mentions: Sequence[WeighedMention]) -> list[list[int]]:
+    """Seeds of each mention. The last of too many mentions are one."""
+    parts: list[list[int]] = []
     for place, mention in enumerate(mentions):
         if place < MENTIONS:
-            parts.append(([], []))
-        parts[-1][0].extend(mention.seeds)
-        parts[-1][1].extend(int(MASS * share) for share in mention.shares)
+            parts.append([])
+        parts[-1].extend(mention.seeds)
     return parts
-
-
-def damped(mass: Ints, strength: Ints) -> Ints:
-    """Mass by the strength of where it arrives, as a number of TIE_BITS bits that keeps its order."""
-    share = (mass << 16) // np.maximum(strength, 1)
-    length = np.where(share > 0, np.frexp(share.astype(np.float64))[1], 0).astype(np.int64)
-    length += share >> np.minimum(length, 62) > 0  # where rounding to a float came up short or long
-    length -= (share > 0) & (share >> np.maximum(length - 1, 0) == 0)
-    shift = length - MANTISSA - 1
-    part = np.where(shift > 0, share >> np.maximum(shift, 0), share << np.maximum(-shift, 0))
-    return (length << MANTISSA) | (part & ((1 << MANTISSA) - 1))

@@ -27,21 +27,16 @@ from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
 from tiny_graph_rag.language.folding import folded_letters
 from tiny_graph_rag.language.function_words import (
     AUXILIARIES,
-    DETERMINERS,
     ENGLISH_ADVERBS,
     KOREAN_ADVERBS,
-    final_consonant,
-    table,
 )
-from tiny_graph_rag.language.kinds import KINDS_ASKED, Kind, asked_kind, kind_of_type
+from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind
 from tiny_graph_rag.language.words import (
     is_function_word,
     is_in_listed_language,
-    is_korean,
     is_question_word,
     is_return_word,
     keys,
-    stem,
     words_of_name,
 )
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -52,7 +47,6 @@ from tiny_graph_rag.linking.question_words import (
     RelationWords,
     extent,
     is_evidence,
-    is_long,
     milli,
     noun_asked_for,
     question_word,
@@ -61,12 +55,7 @@ from tiny_graph_rag.linking.question_words import (
 )
 
 ADJACENT = 1
-SHARED_ONCE = table("border borders boundary frontier")  # who shares it is one step away, and not two
 LETTERS_OF_A_STEP = 18  # that a question has for each step it asks for, in every script we know of
-RELATIVES = table("where that which who whose whom")
-PREPOSITIONS = table("in at of on from to for by with")
-NIEUN = 4  # the final consonant of Korean verbs before what they tell of: 태어난 도시
-OF_ENGLISH, OF_KOREAN = "of", "의"
 ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
 
@@ -136,11 +125,8 @@ class TextWords:
         stem = content_stem(word)
         if stem is not None:
             relations, entities = self.index.relations(stem), self.index.entities(stem)
-        codes = self.graph.entities.types.codes
         offsets = self.graph.entities.descriptions.offsets
         entities = entities[offsets[entities + 1] > offsets[entities]]
-        if types:
-            entities = entities[[int(code) not in types for code in codes[entities]]]
         count = self._count(types) + len(entities)
         weight = max(
             self._weight(self._relation_weight, len(relations), len(self.graph.relations)),
@@ -229,12 +215,6 @@ class Reader:
         self.types, self.texts, self.ranking, self.typed = types, texts, ranking, typed
         self._reading = lru_cache(READ_QUESTIONS)(self._reading_of)
 
-    def _is_unlike(self, word: str) -> bool:
-        """Whether a word of content is like none of the graph's; what texts hold is surer than a cosine."""
-        if is_function_word(word) or is_question_word(word) or is_return_word(word):
-            return False
-        return not self.types.claims(word) and self.texts.find(word).weight < milli(self.ranking.rarest)
-
     def read(self, question: LinkedQuestion) -> Reading:
         return self._reading(without_seeds(question) if self.typed else "")
 
@@ -242,24 +222,21 @@ class Reader:
         words, seeds = tokens(masked)
         asking = question_word(words, seeds)
         listed = is_in_listed_language(masked)
-        mentions = self._mentions(words, listed=listed)
+        mentions = self._mentions(words)
         if not listed:
-            mentions = [mention for mention in mentions if self._tells_types_apart(mention, words)]
             for mention in mentions:
                 mention.weight = self._by_coverage(mention, words)
-        clause = None
-        if self.types.is_vocabulary:
-            mentions, clause = _without_kinds(self._translated(mentions, words), words, seeds)
-        predicate = clause or _predicate(mentions, words, asking, seeds)
+        for mention in mentions:  # with the same relations in other languages
+            more = [other for type_ in mention.types for other in self.types.translations[type_]]
+            mention.types = list(dict.fromkeys((*mention.types, *more)))
+        predicate = _predicate(mentions, words, asking, seeds)
         if predicate is not None:  # where it *works* asks for no place besides
             mentions = [mention for mention in mentions if mention.places != [asking]]
         foreign: list[int] = []
         if seeds and self.texts.is_bare:
             known = {type_ for mention in mentions for type_ in mention.types}
             foreign = [type_ for type_ in self.types.foreign_to(masked, listed=listed) if type_ not in known]
-            if listed:
-                mentions += self._unknown(words, seeds, mentions)
-            elif foreign:
+            if foreign and not listed:
                 mentions += self._unread(masked, words, mentions, foreign)
             for mention in mentions:
                 mention.others = [type_ for type_ in foreign if type_ not in mention.types]
@@ -280,40 +257,11 @@ class Reader:
             asks = ONE_OF_SEEDS
         return Reading(tuple(slots), bits, head, unexplained, asks)
 
-    def _translated(self, mentions: list[_Mention], words: Mapping[int, str]) -> list[_Mention]:
-        """The mentions with the same relations in other languages; without a question word that then adds
-        none: *where* she was *born*, in a graph of birthPlace and lieuDeNaissance."""
-        for mention in mentions:
-            more = [other for type_ in mention.types for other in self.types.translations[type_]]
-            mention.types = list(dict.fromkeys((*mention.types, *more)))
-        return [
-            mention
-            for mention in mentions
-            if not all(is_question_word(words[place]) for place in mention.places)
-            or not any(other is not mention and set(mention.types) <= set(other.types) for other in mentions)
-        ]
-
     def _unexplained(self, words: dict[int, str]) -> int:
         """The price of a step that no word speaks for: less in a question of many words of content."""
         content = {word for word in words.values() if not (is_function_word(word) or is_question_word(word))}
-        price = milli(self.ranking.unexplained) - milli(self.ranking.long_question) * max(
-            0, len(content) - self.ranking.short_question
-        )
-        return max(milli(self.ranking.unexplained_least), price)
-
-    def _unknown(
-        self, words: dict[int, str], seeds: Sequence[int], mentions: Sequence[_Mention]
-    ) -> list[_Mention]:
-        """Nouns that nothing in the graph knows, each a mention of whatever relation no other word means: the
-        *leader* of the country where it is spoken, in a graph that has no such type."""
-        claimed = {place for mention in mentions for place in mention.places}
-        known = {type_ for mention in mentions for type_ in mention.types}
-        types = [type_ for type_ in range(len(self.types.names)) if type_ not in known]
-        unknown = [place for place in words if place not in claimed and self._is_unknown(words[place])]
-        nouns = [place for place in unknown if _is_related_noun(words, seeds, place)]
-        if not mentions and not nouns:
-            nouns = unknown[:1]  # who employs her?
-        return [_Mention(types, [place], milli(self.ranking.unknown_word), False) for place in nouns if types]
+        beyond = max(0, len(content) - self.ranking.short_question)
+        return max(0, milli(self.ranking.unexplained) - milli(self.ranking.long_question) * beyond)
 
     def _unread(
         self, masked: str, words: Mapping[int, str], mentions: Sequence[_Mention], foreign: list[int]
@@ -326,48 +274,22 @@ class Reader:
         weight = milli(self.ranking.unknown_word)
         return [_Mention(list(foreign), [place], weight, False) for place in free[: max(0, missing)]]
 
-    def _is_unknown(self, word: str) -> bool:
-        """Whether a word of content may be a relation's, and nothing in the graph is like it."""
-        return (
-            word.isalpha()
-            and is_evidence(word)
-            and not is_return_word(word)
-            and kind_of_type(word) == kind_of_type(stem(word)) == Kind.UNKNOWN
-            and not self.types.has_synonym(word)
-            and not self.texts.find(word).weight
-        )
-
-    def _tells_types_apart(self, mention: _Mention, words: dict[int, str]) -> bool:
-        """Whether a word of it is no function word by the graph's texts: not where more than half of the
-        relations whose descriptions hold it are of types that it doesn't stand for."""
-        codes = self.texts.graph.relations.types.codes
-        for place in mention.places:
-            stem = content_stem(words[place])
-            rows = NO_ROWS if stem is None else self.texts.index.relations(stem)
-            if 2 * int(np.isin(codes[rows], mention.types).sum()) >= len(rows):
-                return True
-        return False
-
     def _by_coverage(self, mention: _Mention, words: dict[int, str]) -> int:
         """The weight of a mention by how much of a type's name its words cover. In a language without a list
         any of its words may be a function word; those of which a name is made cover more of it."""
-        claims = _by_type({place: self._claims(words[place], listed=False) for place in mention.places})
+        claims = _by_type({place: self._claims(words[place]) for place in mention.places})
         return max(
             (self._coverage(code, claims[code]) for code in mention.types if code in claims), default=0
         )
 
-    def _mentions(self, words: dict[int, str], *, listed: bool) -> list[_Mention]:
-        """Types claim words in the order of how much of their name is covered, then of compactness."""
-        claims = _by_type({place: self._claims(word, listed=listed) for place, word in words.items()})
+    def _mentions(self, words: dict[int, str]) -> list[_Mention]:
+        """Types claim words in the order of how much of their name is covered."""
+        claims = _by_type({place: self._claims(word) for place, word in words.items()})
         coverage = {code: self._coverage(code, its) for code, its in claims.items()}
         places = {code: {claim.place for claim in its} for code, its in claims.items()}
-
-        def order(code: int) -> tuple[int, int, str]:
-            return -coverage[code], max(places[code]) - min(places[code]), self.types.names[code]
-
         taken: set[int] = set()
         mentions: list[_Mention] = []
-        for first in sorted(claims, key=order):
+        for first in sorted(claims, key=lambda code: (-coverage[code], self.types.names[code])):
             own = [claim for claim in claims[first] if claim.place not in taken]
             if not own:
                 continue
@@ -383,13 +305,11 @@ class Reader:
             mentions.append(_Mention(same, [claim.place for claim in own], weight, _stand_apart(named)))
         return mentions
 
-    def _claims(self, word: str, *, listed: bool) -> Claims:
-        """By name and vocabulary, else by synonyms; but a word like `place`, which may also say what kind of
-        thing is asked for, only where no text knows it."""
+    def _claims(self, word: str) -> Claims:
+        """By name and vocabulary, else by synonyms; but for a word like `place`, which may also say what kind
+        of thing is asked for."""
         claims = self.types.claims(word)
-        if claims or not self.types.has_synonym(word) or (word in KINDS_ASKED and not self._is_unlike(word)):
-            return claims
-        return self.types.by_synonym(word) if listed or is_long(word) or not word.isascii() else claims
+        return claims if claims or word in KINDS_ASKED else self.types.by_synonym(word)
 
     def _coverage(self, code: int, claims: Sequence[_Claim]) -> int:
         """How much of the type's name is covered, in thousandths; what its owner says covers all of it."""
@@ -402,11 +322,7 @@ class Reader:
     def _slots(
         self, mentions: list[_Mention], words: dict[int, str], focus: _Mention | None
     ) -> tuple[list[Slot], int]:
-        returns = [
-            place
-            for place, word in words.items()
-            if is_return_word(word) and not SHARED_ONCE & {words.get(place + 1), words.get(place + 2)}
-        ]
+        returns = [place for place, word in words.items() if is_return_word(word)]
         there_and_back = min(
             mentions,
             key=lambda item: (min(abs(a - b) for a in item.places for b in returns), item is focus),
@@ -416,19 +332,12 @@ class Reader:
         bits = 0
         for mention in mentions:
             own = tuple(words[place] for place in mention.places)
-            twice = any(
-                own[i] == own[j] and mention.places[i] - mention.places[j] > ADJACENT
-                for i in range(len(own))
-                for j in range(i)
-            )
-            second = mention.weight if twice else milli(self.ranking.repeated) if mention.repeated else 0
-            if mention.once:
-                second = 0
+            second = milli(self.ranking.repeated) if mention.repeated and not mention.once else 0
             if mention is there_and_back:
                 second = max(second, milli(self.ranking.there_and_back))
             types = (*mention.types, *mention.others)
             surer = milli(self.ranking.unknown_word) // 2 if mention.others else 0
-            for weight, way_back in ((mention.weight - surer, False), (second, not twice)):
+            for weight, way_back in ((mention.weight - surer, False), (second, True)):
                 if weight > 0 and len(slots) < self.ranking.slots - 1:
                     bits |= (mention is focus) << len(slots)
                     slots.append(Slot(own, weight, types, way_back=way_back))
@@ -463,43 +372,6 @@ class Reader:
                 head |= (place in heads) << len(slots)
                 slots.append(Slot(own, -weight, found=where))
         return slots, head
-
-
-def _without_kinds(
-    mentions: list[_Mention], words: Mapping[int, str], seeds: Sequence[int]
-) -> tuple[list[_Mention], _Mention | None]:
-    """The mentions but for those that only say of what kind something is: the *city* where she was born.
-    Where the question asks for such a thing, also the one that ends the clause, for that is asked: *born*."""
-    told = [mention for mention in mentions if not _is_told_by_a_clause(mention, words)]
-    if not told or len(told) == len(mentions):
-        return mentions, None
-    first = min(mentions, key=lambda mention: min(mention.places))
-    behind = [mention for mention in told if seeds and max(mention.places) > max(seeds)]
-    if first in told or not behind:
-        return told, None
-    return told, max(behind, key=lambda mention: max(mention.places))
-
-
-def _is_told_by_a_clause(mention: _Mention, words: Mapping[int, str]) -> bool:
-    """Whether its only word is a kind of place, work or group, and a relative clause says which."""
-    place, *others = mention.places
-    if others or kind_of_type(words[place]) not in (Kind.PLACE, Kind.WORK, Kind.GROUP):
-        return False
-    before, behind, next_ = (words.get(place + step, "") for step in (-1, 1, 2))
-    if is_korean(words[place]):
-        return is_korean(before) and final_consonant(before[-1]) == NIEUN
-    return behind in RELATIVES or (behind in PREPOSITIONS and next_ in RELATIVES)
-
-
-def _is_related_noun(words: Mapping[int, str], seeds: Sequence[int], place: int) -> bool:
-    """Whether a word is what something else has: *the leader of* it, its *leader*, 나라의 *지도자*."""
-    before, after = words.get(place - 1, ""), words.get(place + 1, "")
-    if is_korean(words[place]):
-        return place - 1 in seeds or before.endswith(OF_KOREAN)
-    if place - 1 in seeds:  # what does it *use* is a verb
-        asks_by_verb = any(word in AUXILIARIES for other, word in words.items() if other < place)
-        return not asks_by_verb and (not after or is_function_word(after))
-    return before in DETERMINERS and after == OF_ENGLISH
 
 
 def _predicate(

@@ -8,8 +8,8 @@ question asks for.
 Since a path of s steps comes from paths of s - 1, the states of the first layers are those of every hop
 limit. What cannot be among the `wanted` best of any limit is left out. `Layers` walks from many mentions at
 once, each over a copy of the graph of its own: node = walk × entities + entity. compiled.py does the same in
-a loop, and tests hold one against the other. Costs are whole thousandths and masses whole numbers, so no
-order of entities and relations changes a ranking.
+a loop, and tests hold one against the other. Costs are whole thousandths, so no order of entities and
+relations changes a ranking.
 """
 
 from __future__ import annotations
@@ -69,45 +69,39 @@ class WalkedGraph(NamedTuple):
     """The graph as it is walked: the slots of entity i from indptr[i] to indptr[i + 1].
 
     kind: (slots,), twice the relation type's code, plus one against the relation's direction; an entity's
-    slots are in the order of their kinds. neighbours, relations: (slots,). strength: (entities,), the sum of
-    its slots' units. units: (relations,), weights as whole numbers. name_rank: the tie-break order. returned:
-    (entities,), what may be an answer; empty: all.
+    slots are in the order of their kinds. neighbours, relations: (slots,). name_rank: (entities,), the
+    tie-break order. returned: (entities,), what may be an answer; empty: all.
     """
 
     indptr: NDArray[Any]
     kind: NDArray[Any]
     neighbours: NDArray[Any]
     relations: NDArray[Any]
-    strength: NDArray[Any]
-    units: NDArray[Any]
     name_rank: NDArray[Any]
     returned: NDArray[np.bool_]
 
+    def size_of(self, entities: NDArray[Any]) -> NDArray[np.int32]:
+        """How many relations each of them has, as a power of two: of equal costs, the smaller comes first."""
+        sizes: NDArray[np.int32] = np.frexp(self.indptr[entities + 1] - self.indptr[entities])[1]
+        return sizes
+
 
 class Start(NamedTuple):
-    """Of one mention. question: row of `Asked`. seeds: its entities; masses: of each; every_seed: those of
-    all mentions of the question, where no path may return to. wanted: how many of the best entities, or
-    `enough` where a path explains all; slack: what other mentions may still change in an entity's total."""
+    """Of one mention. question: row of `Asked`. seeds: its entities; every_seed: those of all mentions of the
+    question, where no path may return to. wanted: how many of the best entities, or `enough` where a path
+    explains all; slack: what other mentions may still change in an entity's total."""
 
     question: int
     seeds: Ints
-    masses: Ints
     every_seed: Ints
     wanted: int
     enough: int
     slack: int
 
 
-class Bounds(NamedTuple):
-    """hops: steps at most; explained: by steps, the total at most of a path that explains its question."""
-
-    hops: int
-    explained: Ints
-
-
 class States(NamedTuple):
-    """(states,), in the order of layers. walk: from which start; cost, total: of its cheapest path; mass: of
-    all that cost as little; slot: of the last step; before: the state that it goes on from."""
+    """(states,), in the order of layers. walk: from which start; cost, total: of its cheapest path; slot: of
+    the last step; before: the state that it goes on from."""
 
     walk: Ints
     entity: Ints
@@ -115,7 +109,6 @@ class States(NamedTuple):
     steps: Ints
     cost: Ints
     total: Ints
-    mass: Ints
     slot: Ints
     before: Ints
 
@@ -131,10 +124,10 @@ class Walks(NamedTuple):
     looked: int
     worst: Ints
 
-    def within(self, hops: int, returned: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    def within(self, hops: int, returned: NDArray[np.bool_]) -> Ints:
         """The state of the least total of each entity of a walk within so many hops, in the order of walks
-        and entities, and the mass of all its states that cost as little. returned: as in WalkedGraph."""
-        walk, entity, mask, steps, _, total, mass, *_ = self.states
+        and entities. returned: as in WalkedGraph."""
+        walk, entity, mask, steps, _, total, *_ = self.states
         wanted = (steps > 0) & (steps <= hops) & (total <= self.worst[hops][walk])
         if len(returned):
             wanted &= returned[entity]
@@ -143,11 +136,8 @@ class Walks(NamedTuple):
         masks = mask.max(initial=0) + 1
         place = (total[rows] * (hops + 1) + steps[rows]) * masks + mask[rows]
         order = np.argsort(node * (place.max(initial=0) + 1) + place)  # of different numbers
-        rows, node = rows[order], node[order]
-        firsts = np.flatnonzero(begins(node))
-        equal = np.flatnonzero(begins(node, total[rows]))
-        masses = np.add.reduceat(mass[rows], equal) if len(rows) else mass[rows]
-        return rows[firsts], masses[np.searchsorted(equal, firsts)]
+        firsts: Ints = rows[order[begins(node[order])]]
+        return firsts
 
 
 def least_of(end: Ints, step: int, types: Sequence[int], words: int, hops: int) -> Ints:
@@ -172,7 +162,8 @@ class Layers:
         self._place = np.zeros(0, np.int32)  # by node, one more than its row among those met
         self._is_seed = np.zeros(0, np.bool_)
 
-    def walk(self, asked: Asked, starts: Sequence[Start], bounds: Bounds) -> Walks:
+    def walk(self, asked: Asked, starts: Sequence[Start], explained: Ints) -> Walks:
+        """explained: (hops + 1,), by steps, the total at most of a path that explains its question."""
         count, entities = len(starts), self._entities
         if count * entities > len(self._place):
             self._place = np.zeros(count * entities, np.int32)
@@ -188,16 +179,16 @@ class Layers:
             np.array([getattr(start, name) for start in starts], np.int64)
             for name in ("slack", "wanted", "enough")
         )
-        highest, looked, done = [np.full(count, FAR)], 0, 0
+        highest, looked, done, hops = [np.full(count, FAR)], 0, 0, len(explained) - 1
         layers = [self._seeds(starts)]
-        for steps in range(1, bounds.hops + 1 if starts else 1):
-            layer, worst, left = layers[-1], highest[-1], bounds.hops - steps
+        for steps in range(1, hops + 1 if starts else 1):
+            layer, worst, left = layers[-1], highest[-1], hops - steps
             opened = self._opened(layer, left + 1, worst)
             ends, owner, seen = self._ends(layer, opened, done)
             looked, done = looked + seen, done + len(layer.entity)
             layer = self._cheapest(ends, layer, owner)
             answers = layer.of(self._may_be_answers(layer) & (layer.total <= worst[layer.walk]))
-            is_explained = answers.total <= bounds.explained[steps]
+            is_explained = answers.total <= explained[steps]
             wanted[answers.walk[is_explained]] = enough[answers.walk[is_explained]]
             worst = np.minimum(worst, self._highest(answers, wanted) + slack)
             highest.append(worst)
@@ -205,7 +196,7 @@ class Layers:
             layers.append(layer.of(np.minimum(layer.total, least) <= worst[layer.walk]))
         self._place[self._known], self._is_seed[every] = 0, False
         states = States(*(np.concatenate(columns) for columns in zip(*layers, strict=True)))
-        highest += highest[-1:] * (bounds.hops + 1 - len(highest))  # where nothing starts
+        highest += highest[-1:] * (hops + 1 - len(highest))  # where nothing starts
         return Walks(states, looked, np.array(highest))
 
     def _seeds(self, starts: Sequence[Start]) -> States:
@@ -213,8 +204,7 @@ class Layers:
         seeds = _concatenated(start.seeds for start in starts)
         walk = np.repeat(np.arange(len(starts)), [len(start.seeds) for start in starts])
         zero = 0 * seeds
-        masses = _concatenated(start.masses for start in starts)
-        return States(walk, seeds, zero, zero, zero, zero, masses, zero + NO_SLOT, zero + NO_PATH)
+        return States(walk, seeds, zero, zero, zero, zero, zero + NO_SLOT, zero + NO_PATH)
 
     def _placed(self, walk: Ints, entities: Ints) -> Ints:
         """Rows of nodes in the tables, new ones for those that were not met before."""
@@ -274,9 +264,7 @@ class Layers:
             cost -= np.where(speaks == 0, explained, 0)
             filled |= met
         total = cost + asked.end[question, filled] + self._off_head(question, entity)
-        at = layer.entity[owner]
-        mass = layer.mass[owner] * graph.units[relation] // graph.strength[at]
-        ends = States(walk, entity, filled, layer.steps[owner] + 1, cost, total, mass, slots, done + owner)
+        ends = States(walk, entity, filled, layer.steps[owner] + 1, cost, total, slots, done + owner)
         return ends, owner, looked
 
     def _off_head(self, question: Ints, entity: Ints) -> Ints:
@@ -298,10 +286,7 @@ class Layers:
         rows = np.flatnonzero(ends.cost == best[group])
         rank = self.graph.name_rank[layer.entity[owner[rows]]]
         order = np.lexsort((layer.mask[owner[rows]], ends.slot[rows], rank, group[rows]))
-        rows = rows[order]
-        firsts = np.flatnonzero(begins(group[rows]))
-        mass = np.add.reduceat(ends.mass[rows], firsts) if len(rows) else ends.mass[rows]
-        return ends.of(rows[firsts])._replace(mass=mass)
+        return ends.of(rows[order[begins(group[rows[order]])]])
 
     def _may_be_answers(self, states: States) -> NDArray[np.bool_]:
         returned = self.graph.returned
