@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import jsonschema
 import numpy as np
 import pytest
 
 from tests.conftest import ROOT, read_json, real, write_set
 from tests.report.test_schema import SCHEMA
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.formats.gold import read_eval_set
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.library import load_graph
+from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.study.choosing import against_today, choose
+from tiny_graph_rag.study.trials import linked_by
 
 HARDSET = ROOT / "data/eval/김유정-동백꽃-hardset.jsonl"
 GRAPH = ROOT / "data/kg/김유정-동백꽃-KG.json"
@@ -168,3 +176,15 @@ def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> 
     farthest = farthest_hops(judgments, nearest_hops(judgments, away))
     for within, share in zip((1, 2, 3), shares, strict=True):
         assert round(float(((farthest >= 0) & (farthest <= within)).mean()), 4) == share
+
+
+def test_settings_that_change_the_links_are_linked_anew() -> None:
+    """Questions linked for one setting serve another only where that one links them the same."""
+    graph = load_graph(ROOT / "benchmarks/norse-myths-KG.json")
+    questions = read_eval_set(ROOT / "benchmarks/norse-myths-eval.jsonl")
+    names, usual = NameIndex.of(graph), Config()
+    as_usual = make_linker(graph, names, usual).link(questions.examples)
+    for setting, value in asdict(usual.ranking).items():
+        changed = usual.override(**{setting: value / 2 if isinstance(value, float) else value - 1})
+        if make_linker(graph, names, changed).link(questions.examples) != as_usual:
+            assert linked_by(changed) != linked_by(usual), setting

@@ -152,11 +152,6 @@ class RankingPrices:
     explained: float = _cost(
         0.1, "texts change no rank while the best path leaves at most this much unexplained"
     )
-    told_least: float = _weight(
-        0.26,
-        "if a question names no entity: lowest share of its words' weight that the texts of an entity "
-        "must match",
-    )
     untyped_hop: float = _cost(0.02, "`step` in a graph whose relation types carry no meaning")
     untyped_text_seed: float = _cost(0.2, "`text_seed` in such a graph")
     untyped_text_bit: float = _cost(0.04, "`text_bit` in such a graph")

@@ -27,9 +27,7 @@ from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask
 from tiny_graph_rag.linking.coreference import from_context
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 from tiny_graph_rag.linking.question_words import (
-    RelationWords,
     content_stems_of,
-    milli,
     tokens,
     without_seeds,
 )
@@ -125,7 +123,6 @@ class NameAndTextLinker(Linker):
     def __init__(self, names: Linker, graph: KnowledgeGraph, ranking: RankingPrices) -> None:
         self.names, self.graph, self.ranking = names, graph, ranking
         self.index = graph.shared(TextIndex, lambda: TextIndex(graph))
-        self.types = RelationWords.of(graph, ranking)
         self._seeds = lru_cache(KNOWN_QUESTIONS)(self._seeds_of)
 
     @classmethod
@@ -139,7 +136,7 @@ class NameAndTextLinker(Linker):
         named = [seed for seed in question.seeds if not self._is_common_word(seed)]
         if len(named) < len(question.seeds):
             question = replace(question, seeds=tuple(named))
-        seeds = self._seeds(tuple(tokens(without_seeds(question))[0].values()), bool(question.seeds))
+        seeds = self._seeds(tuple(tokens(without_seeds(question))[0].values()))
         if not seeds:
             return question
         return replace(question, seeds=(*question.seeds, *seeds), tried=())
@@ -153,10 +150,9 @@ class NameAndTextLinker(Linker):
         texts = len(self.index.own_bits(stem).entities) if stem is not None else 0
         return texts >= max(FEWEST_TEXTS, COMMON_SHARE * len(self.graph))
 
-    def _seeds_of(self, words: tuple[str, ...], named: bool) -> tuple[Seed, ...]:
-        """named: whether the question names anything."""
+    def _seeds_of(self, words: tuple[str, ...]) -> tuple[Seed, ...]:
         stems = content_stems_of(words)
-        if not stems or not (named or self._is_told(words)):
+        if not stems:
             return ()
         entities, bits = self.index.total(map(self.index.own_bits, stems))
         near = np.flatnonzero(bits >= NEAR_BEST * bits.max(initial=0))
@@ -166,15 +162,6 @@ class NameAndTextLinker(Linker):
             Seed(entity, " ".join(words_held(self.index, words, entity)), None, None, TEXT, 1 / len(best))
             for entity in entities[best].tolist()
         )
-
-    def _is_told(self, words: Sequence[str]) -> bool:
-        """Whether some entity's texts hold enough of a question that names nothing. A word that relation
-        types claim says no more than its type does."""
-        stems = content_stems_of(word for word in words if not self.types.claims(word))
-        scores = [self.index.bits(stem) for stem in stems]
-        asked = sum(score.most or milli(self.index.rarity(1)) for score in scores)
-        best = int(self.index.total(scores).sums.max(initial=0))
-        return best > 0 and best * 1000 >= milli(self.ranking.told_least) * asked
 
 
 def words_held(index: TextIndex, words: Iterable[str], entity: int) -> tuple[str, ...]:
