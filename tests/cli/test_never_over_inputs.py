@@ -25,9 +25,8 @@ QUESTIONS = (
     {"id": "q2", "query": "Who is Ben?", "reference_entities": ["Ben"]},
 )
 
-# Options that take the name of a file to write. `--report` of the other commands takes names of reports.
+# Options that take the name of a file to write.
 WRITES = {"--output", "--save-run", "--junit", "--fix-suggestions"}
-WRITES_IN = {("history", "--report")}
 # Options that speak of writing and take no name of a file.
 NO_FILE = {"--report", "--format", "--names", "--refresh", "--export"}
 
@@ -99,15 +98,15 @@ def commands() -> Iterator[tuple[str, Any]]:
     return below(typer.main.get_command(app), ())
 
 
-def options_that_write(name: str, command: Any) -> list[str]:
+def options_that_write(command: Any) -> list[str]:
     longest = [max(option.opts, key=len) for option in command.params]
-    return [option for option in longest if option in WRITES or (name, option) in WRITES_IN]
+    return [option for option in longest if option in WRITES]
 
 
 CASES = [
     (name, option, given)
     for name, command in commands()
-    for option in options_that_write(name, command)
+    for option in options_that_write(command)
     for given in inputs(name)
 ]
 
@@ -151,7 +150,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_every_command_is_here() -> None:
     assert {name for name, _ in commands()} == set(CALLS)
-    writing = {name for name, command in commands() if options_that_write(name, command)}
+    writing = {name for name, command in commands() if options_that_write(command)}
     assert {name for name, call in CALLS.items() if call is not None} == writing
 
 
@@ -162,7 +161,6 @@ def test_every_option_that_speaks_of_writing_is_known() -> None:
         for option in command.params
         if re.search(r"\b[Ww]rit|\bfile;|[Ff]ile to\b|\b[Ss]ave", getattr(option, "help", None) or "")
         and not {*option.opts} & (WRITES | NO_FILE)
-        and (name, max(option.opts, key=len)) not in WRITES_IN
         and option.param_type_name == "option"
     ]
     assert unknown == []
@@ -200,7 +198,7 @@ def test_no_output_replaces_an_input(
 GRAPH_FOLDER = [
     (name, option)
     for name, command in commands()
-    for option in options_that_write(name, command)
+    for option in options_that_write(command)
     if " -g " in (CALLS.get(name) or "")
 ]
 
@@ -248,7 +246,7 @@ def test_what_the_program_made_itself_is_made_again(folder: Path, run_cli: Calla
         "generate -g story-KG.json --n 2",
         "recommend --dataset questions.txt -g story-KG.json",
         "eval --dataset story-eval.jsonl --skip-generation --save-run saved.trec --report md,csv",
-        "history . -o past.json --report past.html",
+        "history . -o past.json",
         "compare one.json two.json --report md",
         "dataset version story-eval.jsonl --note first",
         "validate --dataset story-eval.jsonl --pin -o checked.json",
