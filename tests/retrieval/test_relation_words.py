@@ -79,10 +79,10 @@ def plainly_mentioned(
         words = [word for word in words_of_name(names[type_]) if not is_function_word(word)]
         coverage = max(by_owner, sum(cover.values()) // max(1, len(words)))
         places = [place for place, _, _ in mine]
-        ranked.append((-coverage, max(places) - min(places), names[type_], type_, mine, set(places)))
+        ranked.append((-coverage, names[type_], type_, mine, set(places)))
     taken: set[int] = set()
     mentions = []
-    for coverage, _, _, type_, mine, claimed in sorted(ranked, key=lambda pair: pair[:3]):
+    for coverage, _, type_, mine, claimed in sorted(ranked, key=lambda pair: pair[:2]):
         own = [flip for flip in mine if flip[0] not in taken]
         if own:
             named = [place for place, _, part in own if part != NO_WORD]
@@ -117,6 +117,6 @@ def test_types_claim_the_words_of_a_question_as_if_each_were_compared(words: lis
             assert types.claims(word) == claims[place]
         mentions = [
             (sorted(_mention.types), _mention.places, _mention.weight, _mention.repeated)
-            for _mention in reader._mentions(asked, listed=True)
+            for _mention in reader._mentions(asked)
         ]
         assert mentions == plainly_mentioned(names, claims)

@@ -164,9 +164,10 @@ class BfsRetriever(Retriever):
         if rows:
             also = [ToRank(text[row], readings[row], self.wanted, self.wanted) for row in rows]
             by_text = self._by_path(also, limits, links=links[rows])
+            by_text = [replace(other, question=np.array(rows)[other.question]) for other in by_text]
             reached = [
-                _cheaper(within, replace(other, question=np.array(rows)[other.question]))
-                for within, other in zip(reached, by_text, strict=True)
+                _cheaper(within, other.of(lacking_here[other.question]))
+                for within, other, lacking_here in zip(reached, by_text, lacks, strict=True)
             ]
         return self._by_cost(
             questions, [one or other for one, other in zip(named, text, strict=True)], reached
