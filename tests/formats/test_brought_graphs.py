@@ -128,6 +128,26 @@ def test_ends_that_are_not_listed_are_entities_where_few_are(own_folder: Path) -
     assert "4 names at ends of relations that no table of entities lists" in graph.notes.lines()[0]
 
 
+def test_ids_that_number_each_type_on_its_own_are_told_apart(own_folder: Path) -> None:
+    header = "subject_type,subject_id,subject_name,predicate,object_type,object_id,object_name"
+    rows = "girl,1,Ann,lives in,town,1,Dover\nboy,2,Ben,lives in,town,2,Hull\ngirl,1,Ann,knows,boy,2,Ben\n"
+    graph = read(own_folder, f"{header}\n{rows}", "g.csv")
+    assert told(graph) == [("Ann", "lives in", "Dover"), ("Ben", "lives in", "Hull"), ("Ann", "knows", "Ben")]
+    header, rows = (
+        "subject_id,subject_name,predicate,object_id,object_name",
+        "1,Ann,knows,2,Ben\n1,Anna,knows,3,Cy\n",
+    )
+    (line,) = read(own_folder, f"{header}\n{rows}", "h.csv").notes.lines()
+    assert "come with several names" in line
+
+
+def test_ends_that_few_relations_have_are_details(own_folder: Path) -> None:
+    ends = {"type": "knows", "start_node_id": "n1", "end_node_id": "n2"}
+    edges = [ends, {**ends, "properties": {"from": "here", "to": "there"}}, ends]
+    nodes = [{"id": id, **its} for id, its in PEOPLE.items()]
+    assert told(read(own_folder, {"nodes": nodes, "relationships": edges}, "g.json")) == KNOWS * 3
+
+
 @pytest.mark.parametrize("title", ["knows<br>long", "knows\\nsince 1999"])
 def test_what_a_page_shows_of_a_relation_is_no_type(own_folder: Path, title: str) -> None:
     nodes = '[{"id": 1, "label": "Ann"}, {"id": 2, "label": "Ben"}]'

@@ -448,6 +448,8 @@ def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], stric
     usable = [pair for pair in _pairs(columns, strict) if pair.kind in kinds]
     if not usable:
         return
+    if len({pair.words for pair in usable}) > 1:  # what few relations say is a detail of theirs
+        usable = [pair for pair in usable if not _is_sparse(table, pair.source)] or usable
     words = min(usable, key=lambda pair: pair.kind == LABEL).words
     own = [pair for pair in usable if pair.words == words]
     ends, *more = sorted(own, key=lambda pair: kinds.index(pair.kind))
@@ -464,6 +466,11 @@ def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], stric
         role = (Role.SOURCE_TYPE, Role.TARGET_TYPE)[end is not None and end.is_target]
         if end is not None and end.kind == Role.TYPE and role not in roles.values():
             roles[column] = role
+
+
+def _is_sparse(table: Table, column: str) -> bool:
+    """Whether most rows say nothing there."""
+    return 2 * sum(cell is not None and cell != "" for cell in table.cells(column)) < table.rows
 
 
 def _pairs(columns: Sequence[str], strict: bool) -> list[Pair]:

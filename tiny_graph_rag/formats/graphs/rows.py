@@ -74,6 +74,7 @@ SOME_UNDIRECTED = (
 
 AMBIGUOUS = "relations whose end is a name of several entities (the first of them is taken)"
 UNLISTED = "names at ends of relations that no table of entities lists (taken as entities)"
+RENAMED = "ids at ends of relations that come with several names (the first is taken)"
 LOOKED_AT = 100_000  # ends, for examples of those that are missing
 
 Roles = Mapping[str, str]
@@ -393,7 +394,7 @@ def fill_relations(
         return
     table = _without_texts(rows, table)
     rows.took("relations", table)
-    pairs = [coded(table.of(role), end_text) for role in (Role.SOURCE, Role.TARGET)]
+    pairs = [coded(cells, end_text) for cells in (_ends(rows, table) if alone else _cells(table, *ENDS))]
     (sources, targets), ends = joined(pairs)
     if alone:
         told = [
@@ -444,6 +445,36 @@ def _without_texts(rows: Rows, table: Table) -> Table:
                 place = rows.known[entity]
                 rows.chunks[place] = list(dict.fromkeys([*rows.chunks[place], text]))
     return table.only(kept)
+
+
+ENDS = (Role.SOURCE, Role.TARGET)
+
+
+def _cells(table: Table, *roles: str) -> list[Any]:
+    return [table.of(role) for role in roles]
+
+
+def _ends(rows: Rows, table: Table) -> list[Any]:
+    """What stands at the ends. Ids that number each type of entities on its own (person 4, place 4) get
+    their type before them; of other ids with several names the user is told."""
+    ids, names, types = ENDS, (Role.SOURCE_NAME, Role.TARGET_NAME), (Role.SOURCE_TYPE, Role.TARGET_TYPE)
+    cells = _cells(table, *ids)
+    if not all(map(table.columns, names)):
+        return cells
+    typed: list[list[str]] = [[], []]
+    by_id: dict[str, set[str]] = {}
+    by_type: dict[str, set[str]] = {}
+    for ends, columns in zip(typed, zip(ids, names, types, strict=True), strict=True):
+        for id, name, type in zip(*(map(text_of, part) for part in _cells(table, *columns)), strict=True):
+            ends.append(f"{type} {id}" if id else "")
+            if id and name:
+                by_id.setdefault(id, set()).add(name)
+                by_type.setdefault(ends[-1], set()).add(name)
+    several, left = ([id for id, its in by.items() if len(its) > 1] for by in (by_id, by_type))
+    is_typed = 2 * len(left) < len(several)
+    for id in left if is_typed else several:
+        rows.flaw(RENAMED, repr(id))
+    return typed if is_typed else cells
 
 
 def _told(
