@@ -201,7 +201,9 @@ class EvalSet(Sequence[Example]):
             for name in wanted:
                 if name not in known:
                     listed = (
-                        said("; there are: {names}", names=", ".join(known[:12])) if what == "tag" else ""
+                        said("; there are: {names}", names=", ".join(known[:12]))
+                        if what == "tag" and known
+                        else ""
                     )
                     raise UsageError(
                         "{name}: no question has the {what} {each}{near}",

@@ -456,7 +456,7 @@ def _cells(table: Table, *roles: str) -> list[Any]:
 
 def _ends(rows: Rows, table: Table) -> list[Any]:
     """What stands at the ends. Ids that number each type of entities on its own (person 4, place 4) get
-    their type before them; of other ids with several names the user is told."""
+    their type before them; other ids with several names are flaws."""
     ids, names, types = ENDS, (Role.SOURCE_NAME, Role.TARGET_NAME), (Role.SOURCE_TYPE, Role.TARGET_TYPE)
     cells = _cells(table, *ids)
     if not all(map(table.columns, names)):
