@@ -470,7 +470,8 @@ def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], stric
 
 def _is_sparse(table: Table, column: str) -> bool:
     """Whether most rows say nothing there."""
-    return 2 * sum(cell is not None and cell != "" for cell in table.cells(column)) < table.rows
+    filled = sum(1 for cell in table.cells(column) if cell is not None and cell != "")
+    return 2 * filled < table.rows
 
 
 def _pairs(columns: Sequence[str], strict: bool) -> list[Pair]:
