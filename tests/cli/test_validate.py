@@ -142,3 +142,11 @@ def test_gold_sets_written_for_another_graph_no_longer_fit(run_cli) -> None:
             real("tiny-graph-rag", folder, "김유정-동백꽃-KG.json"),
             code=code,
         )
+
+
+def test_passages_beside_entities_that_the_graph_lacks_are_a_warning(run_cli, tmp_path) -> None:
+    graph = {"entities": {"a": {"name": "Anna", "source_chunks": ["c1"]}}, "relationships": []}
+    (tmp_path / "x-KG.json").write_text(json.dumps(graph))
+    write_gold(tmp_path / "x-eval.jsonl", question("Who sails?", ["Anna"], reference_chunks=["p7"]))
+    done = run_cli("validate", "--dataset", "x-eval.jsonl", "-g", "x-KG.json", "--details", code=0)
+    assert "warning line 1 (line-1): reference passage 'p7'" in done.stdout
