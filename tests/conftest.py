@@ -17,7 +17,7 @@ from hypothesis import settings
 from typer import testing
 from typer.testing import CliRunner, Result
 
-from tiny_graph_rag.cli import app, load
+from tiny_graph_rag.cli.command import app, load
 from tiny_graph_rag.messages import ENGLISH, speak
 
 load()

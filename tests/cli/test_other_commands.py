@@ -11,7 +11,7 @@ import yaml
 
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.help import command_names
+from tiny_graph_rag.cli.help import command_lines, paragraphs
 from tiny_graph_rag.cli.settings import _samples
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.measures import KINDS
@@ -75,8 +75,9 @@ def test_measures_lists_every_measure_on_a_line_of_its_own(run_cli) -> None:
     assert named == list(KINDS)
 
 
-def test_every_command_stands_in_a_group_of_the_help() -> None:
-    assert set(getattr(typer.main.get_command(app), "commands", {})) == set(command_names())
+def test_help_says_of_each_command_what_its_own_help_begins_with() -> None:
+    commands = getattr(typer.main.get_command(app), "commands", {})
+    assert {name: paragraphs(its.help)[0] for name, its in commands.items()} == command_lines()
 
 
 def test_samples_are_copied_without_what_lies_beside_them(own_folder: Path, run_cli, monkeypatch) -> None:

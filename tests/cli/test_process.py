@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import signal
@@ -53,7 +54,7 @@ def test_the_three_ways_to_start_it_are_one_program(tmp_path: Path) -> None:
 def test_a_command_loads_what_it_needs_and_no_more(tmp_path: Path, command: str, unused: tuple) -> None:
     """Neither the key nor the address makes a command without answers load the API's libraries."""
     code = (
-        "import sys; from tiny_graph_rag.cli import app, load; load(sys.argv[1])\n"
+        "import sys; from tiny_graph_rag.cli import app\n"
         "try: app(sys.argv[1:])\n"
         "except SystemExit as end: assert not end.code\n"
         f"print('LOADED', [module for module in {unused!r} if module in sys.modules])"
@@ -65,6 +66,30 @@ def test_a_command_loads_what_it_needs_and_no_more(tmp_path: Path, command: str,
     }
     done = python("-c", code, *command.split(), **given)
     assert done.stdout.endswith("LOADED []\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"), [("--help", None), ("--lang ko -h", None), ("--version", None), ("", "ev")]
+)
+def test_help_version_and_completion_load_no_command(words: str, completed: str | None) -> None:
+    """What a command needs (numpy, msgspec) and its own module wait until it is called."""
+    code = (
+        "import atexit, sys\n"
+        "def loaded(): print(sorted(name for name in sys.modules if name.startswith('tiny_graph_rag.')\n"
+        "    or name in ('numpy', 'msgspec', 'rich')))\n"
+        "atexit.register(loaded)\n"
+        "from tiny_graph_rag.cli import app; app(sys.argv[1:], prog_name='tiny-graph-rag')"
+    )
+    asked = {} if completed is None else {"_TINY_GRAPH_RAG_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    done = python("-c", code, *words.split(), COMP_WORDS=f"tiny-graph-rag {completed}", **asked)
+    *shown, last = done.stdout.splitlines()
+    assert any("eval" in line or "tiny-graph-rag 0" in line for line in shown), done.stderr
+    modules = set(ast.literal_eval(last))
+    assert modules & {"numpy", "msgspec", "rich"} == set()
+    assert {name for name in modules if name.startswith("tiny_graph_rag.cli.")} == {
+        f"tiny_graph_rag.cli.{name}" for name in ("command", "help", "options", "session")
+    }
+    assert len(modules) <= 24, sorted(modules)
 
 
 @pytest.mark.slow

@@ -19,8 +19,9 @@ import typer
 from tests.conftest import ROOT
 from tests.messages.test_one_way import is_of_session, makes_its_text
 from tiny_graph_rag import inputs
-from tiny_graph_rag.cli import app, drafts, load
+from tiny_graph_rag.cli import drafts
 from tiny_graph_rag.cli import help as help_
+from tiny_graph_rag.cli.command import app, load
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes
 from tiny_graph_rag.formats.words import Role

@@ -10,7 +10,7 @@ import pytest
 import typer
 from click.testing import Result
 
-from tiny_graph_rag.cli import app, load
+from tiny_graph_rag.cli.command import app, load
 from tiny_graph_rag.cli.reference import commands
 from tiny_graph_rag.config import Setting, all_settings
 from tiny_graph_rag.config.sources import config_yaml

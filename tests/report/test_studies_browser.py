@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.conftest import ROOT, read_json
-from tiny_graph_rag.cli import app, load
+from tiny_graph_rag.cli.command import app, load
 from tiny_graph_rag.report.html import results_page
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")

@@ -155,7 +155,7 @@ def test_what_asks_a_service_or_needs_the_gold_set_stays_on_one_machine():
 @pytest.mark.slow
 def test_without_an_address_nothing_of_a_cluster_is_loaded(tmp_path):
     code = (
-        "import sys; from tiny_graph_rag.cli import load, app; load('eval');"
+        "import sys; from tiny_graph_rag.cli import app;"
         f"app(['eval', '--dataset', {str(GOLD)!r}, '--skip-generation', '-o', {str(tmp_path / 'r.json')!r}],"
         "standalone_mode=False);"
         "print([each for each in ('dask', 'distributed', 'tiny_graph_rag.retrieval.cluster')"

@@ -53,7 +53,7 @@ class Runner:
         from typer import testing
         from typer.main import get_command
 
-        from tiny_graph_rag.cli import app, load
+        from tiny_graph_rag.cli.command import app, load
         from tiny_graph_rag.llm.client import Patience
 
         load()

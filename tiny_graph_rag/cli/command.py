@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -17,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-from tiny_graph_rag.cli.help import command_names, write_help
+from tiny_graph_rag.cli.help import command_lines, write_help
 from tiny_graph_rag.cli.options import Common, Given
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config.sources import language
@@ -28,6 +29,15 @@ from tiny_graph_rag.report.plain import one_line, without_controls
 CONTEXT = "context"  # of the parser, which has what stands before the command
 MADE = (Session, Common, Given)  # what a command gets without an option
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
+# Commands that the module of another one registers; each other one has a module of its name in this folder.
+TOGETHER = {
+    **dict.fromkeys(("init", "measures"), "settings"),
+    **dict.fromkeys(("stats", "visualize", "convert"), "graphs"),
+    **dict.fromkeys(("compare", "report", "history"), "results"),
+    **dict.fromkeys(("recommend", "curate"), "drafts"),
+    **dict.fromkeys(("dataset", "generate"), "gold"),
+    "retrieve": "query",
+}
 # Typer keeps its parser to itself; what it raises is known by this one, which it gives away.
 ParserError: type[Any] = typer.BadParameter.__mro__[1]
 
@@ -40,7 +50,10 @@ class ParsedCommand(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """The program's commands; they report what is wrong with a command line in the language it asks for."""
+    """The program's commands; they report what is wrong with a command line in the language it asks for.
+
+    A command of the program is loaded when it is called; its name and how its help begins are known before.
+    """
 
     def main(self, *arguments: Any, **more: Any) -> Any:
         speak(asked_language(more.get("args") or (arguments[0] if arguments else None) or sys.argv[1:]))
@@ -56,13 +69,24 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args if ctx.parent else common_first(self, ctx, args))
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands if ctx.parent else command_lines())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if ctx.parent or cmd_name in self.commands or cmd_name not in command_lines():
+            return self.commands.get(cmd_name)
+        return ParsedCommand(cmd_name, help=command_lines()[cmd_name])
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if self.get_command(ctx, args[0]) is None:
-            known = list(self.commands) if ctx.parent else command_names()
+        known = self.list_commands(ctx)
+        if args[0] not in known:
             hint = nearest(args[0], known) or said("; there are: {names}", names=", ".join(known))
             raise typer.BadParameter(
                 said("no such command: {command}{hint}", command=args[0], hint=hint), ctx
             )
+        if args[0] not in self.commands:
+            load(args[0])
+            self.commands.update(typer.main.get_group(app).commands)
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -78,6 +102,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+
+
+def load(*names: str) -> None:
+    """Register these commands, all of them where none is named."""
+    for name in names or command_lines():
+        import_module(f"tiny_graph_rag.cli.{TOGETHER.get(name, name)}")
 
 
 def command(

@@ -30,11 +30,60 @@ GROUPS = (
     *(ARGUMENTS, INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS, MORE),
     *(BEGIN, MEASURE, LOOK, GOLD),
 )
+# Every command by its group, with how its own help begins: the program's help loads none of them.
 COMMANDS = {
-    BEGIN: ("init",),
-    MEASURE: ("eval", "score", "sweep", "fix", "retrieve", "compare", "history"),
-    LOOK: ("query", "report", "stats", "convert", "visualize", "measures", "settings", "mcp"),
-    GOLD: ("validate", "generate", "recommend", "curate", "dataset"),
+    BEGIN: {
+        "init": (
+            "Write config.yaml, a small graph and a gold set to start with. Existing files are never "
+            "overwritten."
+        ),
+    },
+    MEASURE: {
+        "eval": "Score a knowledge graph's retrieval against a gold set, overall and by tag.",
+        "score": "Score a run of any program against a gold set, in any common format.",
+        "sweep": "Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one.",
+        "fix": (
+            "Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."
+        ),
+        "retrieve": (
+            "Retrieve entities for questions without references and write a run, for a contest or a later "
+            "review."
+        ),
+        "compare": (
+            "Compare results: which is better, by how much, how certain that is, and which questions changed."
+        ),
+        "history": "Show results over time: a table and a line for each measure, oldest first.",
+    },
+    LOOK: {
+        "query": (
+            "Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."
+        ),
+        "report": (
+            "Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."
+        ),
+        "stats": "Show the entities, relations, types, degrees, components, aliases and problems of a graph.",
+        "convert": "Write a graph for another program: KG JSON, GraphML or triples.",
+        "visualize": "Draw a graph as one HTML page that opens offline, and list what was left out.",
+        "measures": "List every measure with its spelling, range, definition and source.",
+        "settings": (
+            "List every setting with its value here, its default and its meaning; of one alone (retriever, "
+            "linker, judge) also what it can be. `--set section.name=value` changes it for one run of any "
+            "command."
+        ),
+        "mcp": (
+            "Offer stats, query, eval, sweep, compare, validate and generate to an AI assistant (MCP over "
+            "standard input and output). It reads the folders of graphs, gold sets and results."
+        ),
+    },
+    GOLD: {
+        "validate": (
+            "Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."
+        ),
+        "generate": "Generate a gold set from a graph: questions whose answers are computed on the graph.",
+        "recommend": "Propose references for questions that have none, and write a draft that needs review.",
+        "curate": "Review a draft in the browser. Each decision is saved immediately.",
+        "dataset": "Merge, split, convert and version gold sets, and draft them from answers.",
+    },
 }
 NAMES_WIDTH = 28  # columns for names of options; longer ones stand on a line of their own
 
@@ -63,10 +112,10 @@ def write_help(command: Any, ctx: Any, formatter: Any) -> None:
         if record is not None:
             row = record[0].replace(" range>", ">"), option_help(parameter)
             groups.setdefault(group_of(parameter), []).append(row)
-    its = getattr(command, "commands", {})
-    listed: dict[str, tuple[str, ...]] = COMMANDS if ctx.parent is None else {LOOK: tuple(its)}
-    for kind, names in listed.items() if its else ():
-        groups[kind] = [(name, t(paragraphs(its[name].help or "")[0])) for name in names]
+    if hasattr(command, "commands"):
+        for title, its in (COMMANDS if ctx.parent is None else {LOOK: command.commands}).items():
+            helps = {name: command.get_command(ctx, name).help or "" for name in its}
+            groups[title] = [(name, t(paragraphs(text)[0])) for name, text in helps.items()]
     for title in sorted(groups, key=GROUPS.index):
         _write_rows(formatter, t(title), groups[title])
     if ctx.parent is not None:
@@ -78,9 +127,9 @@ def write_help(command: Any, ctx: Any, formatter: Any) -> None:
         formatter.write("\n" + "\n".join(wrapped(line, formatter.width)) + "\n")
 
 
-def command_names() -> list[str]:
-    """Every command, group by group."""
-    return [name for names in COMMANDS.values() for name in names]
+def command_lines() -> dict[str, str]:
+    """Every command, group by group, with how its help begins."""
+    return {name: line for its in COMMANDS.values() for name, line in its.items()}
 
 
 def group_of(parameter: Any) -> str:

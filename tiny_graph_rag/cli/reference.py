@@ -8,8 +8,7 @@ from typing import Any
 
 import typer
 
-from tiny_graph_rag.cli import load
-from tiny_graph_rag.cli.command import app
+from tiny_graph_rag.cli.command import app, load
 from tiny_graph_rag.cli.help import CHOOSING, default_of, paragraphs, registry_of, sentence
 
 SHARED = 3  # an option of so many commands is described once
