@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from tests.formats.test_json_lists import read, told
-from tests.tools.sound_files import workbook
+from tests.tools.workbook import workbook
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.roles import Columns

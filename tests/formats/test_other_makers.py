@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 
 from tests.conftest import write_kg
-from tests.tools.sound_files import workbook
+from tests.tools.workbook import workbook
 from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.formats.gold import read_gold, read_sound
 from tiny_graph_rag.formats.gold.drafts import read_questions
