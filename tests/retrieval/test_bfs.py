@@ -318,3 +318,21 @@ def test_the_best_of_questions_ranked_together_are_the_best_of_each_alone(
     for number, question in enumerate(linked):
         alone = rows(graph, make_retriever(graph, config).retrieve([question]))
         assert rows(graph, together.of(np.array([number]))) == alone[:3]
+
+
+def test_two_names_lead_to_one_entity_at_any_number_of_hops() -> None:
+    """A long way round from one name explains the entity, too; what both names share still comes first."""
+    clubs = [f"{town} United" for town in ("Hull", "Leeds", "Derby", "Bury")]
+    triples = [
+        triple
+        for number in range(8)
+        for triple in (
+            (f"Player {number}", "plays_in_club", clubs[number % 4]),
+            (f"Player {number}", "plays_position", ("Defender", "Keeper")[number // 4]),
+            (f"Player {number}", "plays_for_country", ("Wales", "Malta")[number % 2]),
+        )
+    ]
+    question = "name a player who plays at Defender position at the club Hull United ?"
+    graph = graph_of(triples)
+    first = {hops: ranked(graph, question, "Defender", "Hull United", hops=hops)[0] for hops in range(1, 6)}
+    assert set(first.values()) == {("Player 0", first[1][1])}

@@ -277,9 +277,11 @@ class CheapestPaths:
 
     def _joined(self, questions: Questions, walks: Walks, limit: int) -> Joined:
         """Each entity's cheapest explanation over the mentions that reach it: one that is left out costs
-        other_seed, one that is taken in costs its own path and fills its slots."""
-        state = walks.within(limit, self.graph.returned)
-        walk, entity, mask, _, cost, total, *_ = walks.states.of(state)
+        other_seed, one that is taken in costs its own path and fills its slots. To what others explain, a
+        mention adds its path of the least total or its cheapest one."""
+        states, returned = walks.states, self.graph.returned
+        state = walks.within(limit, returned)
+        walk, entity, total = states.walk[state], states.entity[state], states.total[state]
         of_walk = np.array([start.question for start in questions.starts], np.int64)
         mentions, question = np.bincount(of_walk, minlength=len(questions.given)), of_walk[walk]
         count = int(mentions.max(initial=0))
@@ -287,27 +289,30 @@ class CheapestPaths:
             return Joined(question, entity, total, state, state[:, None])
         pair = question * self._size[0] + entity
         pairs = unique(pair)
-        place = np.full((len(pairs), count), -1)
-        place[np.searchsorted(pairs, pair), rank_of(of_walk, len(mentions))[walk]] = np.arange(len(state))
+        offered = np.full((len(pairs), 2 * count), -1)
+        row, mention = np.searchsorted(pairs, pair), rank_of(of_walk, len(mentions))[walk]
+        offered[row, mention] = state
+        offered[row, mention + count] = walks.within(limit, returned, by_cost=True)
         question, entity = np.divmod(pairs, self._size[0])
 
         def table(column: Ints, missing: int) -> Ints:
-            found: Ints = np.append(column, missing)[place]
+            found: Ints = np.append(column, missing)[offered]
             return found
 
         end, other = questions.asked.end, self.prices.other_seed
         mentions, rows = mentions[question], np.arange(len(entity))
-        totals, costs, masks = table(total, FAR), table(cost, FAR), table(mask, 0)
-        shown = totals.argmin(1)
-        least, cost, mask = totals[rows, shown], costs[rows, shown], masks[rows, shown]
+        totals, costs, masks = table(states.total, FAR), table(states.cost, FAR), table(states.mask, 0)
+        first = totals[:, :count].argmin(1)
+        shown = offered[rows, first]
+        least, cost, mask = totals[rows, first], costs[rows, first], masks[rows, first]
         off_head = least - cost - end[question, mask]
         best = least + (mentions - 1) * other
-        taken = place < 0  # a mention that doesn't reach it can't be taken
-        taken[rows, shown] = True
+        taken = np.zeros(offered.shape, np.bool_)
+        taken[rows, first] = True
+        costs[rows, first] = costs[rows, first + count] = FAR
         for number in range(1, count):
             trial = cost[:, None] + costs + (off_head + (mentions - number - 1) * other)[:, None]
             trial += end[question[:, None], mask[:, None] | masks]
-            trial[taken] = FAR
             pick = trial.argmin(1)
             better = np.flatnonzero(trial[rows, pick] < best)
             if not len(better):
@@ -316,11 +321,11 @@ class CheapestPaths:
             best[better], taken[at] = trial[at], True
             cost[better] += costs[at]
             mask[better] |= masks[at]
+            costs[better, at[1] % count] = costs[better, at[1] % count + count] = FAR
             blocked = np.ones(len(entity), dtype=bool)
             blocked[better] = False
             costs[blocked] = FAR  # what found none finds none later
-        states = np.append(state, -1)[np.where(taken, place, -1)]
-        return Joined(question, entity, best, states[rows, shown], states)
+        return Joined(question, entity, best, shown, np.where(taken, offered, -1))
 
 
 def up_to_wanted(question: Ints, keys: Ints, wanted: Ints) -> Ints:

@@ -124,17 +124,18 @@ class Walks(NamedTuple):
     looked: int
     worst: Ints
 
-    def within(self, hops: int, returned: NDArray[np.bool_]) -> Ints:
-        """The state of the least total of each entity of a walk within so many hops, in the order of walks
-        and entities. returned: as in WalkedGraph."""
-        walk, entity, mask, steps, _, total, *_ = self.states
+    def within(self, hops: int, returned: NDArray[np.bool_], *, by_cost: bool = False) -> Ints:
+        """The state of the least total (by_cost: of the cheapest path) of each entity of a walk within so
+        many hops, in the order of walks and entities. returned: as in WalkedGraph."""
+        walk, entity, mask, steps, cost, total, *_ = self.states
         wanted = (steps > 0) & (steps <= hops) & (total <= self.worst[hops][walk])
         if len(returned):
             wanted &= returned[entity]
         rows = np.flatnonzero(wanted)
         node = walk[rows] * (entity.max(initial=0) + 1) + entity[rows]
         masks = mask.max(initial=0) + 1
-        place = (total[rows] * (hops + 1) + steps[rows]) * masks + mask[rows]
+        least = (cost if by_cost else total)[rows]
+        place = (least * (hops + 1) + steps[rows]) * masks + mask[rows]
         order = np.argsort(node * (place.max(initial=0) + 1) + place)  # of different numbers
         firsts: Ints = rows[order[begins(node[order])]]
         return firsts
