@@ -39,15 +39,15 @@ SHOWN_EXAMPLES = 3
 TWICE = "keys written twice in one object (the last counts)"
 KEYS = "entities whose 'entity_id' differs from their key (the key counts)"
 SHARED = "names of more than one entity"
-ID_NAMES = "entities (all of them) have names that look like ids: is there a table of names?"
+ID_NAMES = "entities (nearly all) have names that look like ids: is there a table of names?"
 ID_TYPES = "names of relation types (all of them) look like ids: is there a table of names?"
 WEIGHTS = f"relations with a negative or non-finite weight (taken as {DEFAULT_WEIGHT})"
 LOOPS = "self-loops (kept, never walked)"
 DUPLICATES = "duplicate relations (same ends and type; kept)"
-# 17, -3, 17.0; E1, Q42, C0442805, GO:0008150, person_1; /m/0d3k14; a hash, a UUID
+# 17, -3, 17.0; E1, Q42, C0442805, GO:0008150, person_1; /m/0d3k14; a hash, a UUID; PER_ROM_A1
 _ID = re.compile(
     r"[+-]?[0-9]+(\.0)?|[a-z]{1,4}-?[0-9]+|[a-z]{1,10}[:_][0-9]+|/[mg]/\w+|[0-9a-f]{24,}|"
-    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?-i:[A-Z]+(_[A-Z0-9]+)*_[A-Z]?[0-9]+)",
     re.I,
 )
 Record = Mapping[str, Any]
@@ -129,8 +129,9 @@ def tables_of(
     names = list(entities.names)
     several = [repr(name) for name, count in Counter(names).items() if count > 1]
     notes.add(SHARED, len(several), several)
-    if all(map(looks_like_id, names)):
-        notes.add(ID_NAMES, len(names), names)
+    ids = list(filter(looks_like_id, names))
+    if 10 * len(ids) >= 9 * len(names):
+        notes.add(ID_NAMES, len(ids), ids)
     types = relations.types.names
     if all(map(looks_like_id, types)):
         notes.add(ID_TYPES, len(types), types)

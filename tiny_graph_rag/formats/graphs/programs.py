@@ -7,7 +7,7 @@ rows.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,38 +78,52 @@ def own_records(values: Any, keys: Mapping[str, str]) -> list[Record]:
     return records
 
 
-# --- Neo4j: APOC's JSON
+# --- Neo4j: APOC's JSON, and results of queries
 
-_APOC = re.compile(r'"type"\s*:\s*"(node|relationship)"')
+_APOC = re.compile(r'"type"\s*:\s*"(node|relationship)"|"(identity|elementId)"\s*:')
 
 
 @graph_format(
     "Neo4j (APOC JSON lines)",
-    "what Neo4j's apoc.export.json writes",
+    "what Neo4j's apoc.export.json writes, and Neo4j Browser for the result of a query",
     lambda head: bool(_APOC.search(head.text)) and ('"labels"' in head.text or '"start"' in head.text),
 )
 def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
     """`{"type": "node", "labels", …}` and `{"type": "relationship", "label", "start", "end", …}` a line, in a
-    list, or in two lists."""
+    list, or in two lists; or rows whose cells are nodes, relations and paths, which may stand in several."""
     rows = Rows(paths[0], "Neo4j (APOC)")
     found = document_of(paths[0], rows)
-    if isinstance(found, dict):
-        parts = [found] if "type" in found else [found.get("nodes"), found.get("rels")]
-        found = [value for part in parts for value in (part if isinstance(part, list) else [part])]
-    of_kind: dict[str, list[Record]] = {"node": [], "relationship": []}
-    for number, value in enumerate(found, start=1):
-        kind = value.get("type") if isinstance(value, dict) else None
-        if not isinstance(kind, str) or kind not in of_kind:
+    of_kind: dict[str, dict[str, Record]] = {"node": {}, "relationship": {}}
+    for number, value in enumerate(found if isinstance(found, list) else [found], start=1):
+        parts = list(_parts(value))
+        if not parts:
             got = json_kind(value)
             rows.problem(number, "wanted a 'type' of node or relationship, got {got}", got=got)
-        else:
-            of_kind[kind].append({name: inner for name, inner in value.items() if name != "type"})
-    edges = {"id": "<id>", "start": "<source>", "end": "<target>", "label": "<type>"}
+        for kind, record in parts:
+            of_kind[kind].setdefault(repr(record), record)
+    ids = {"id": "<id>", "identity": "<id>", "elementId": "<id>"}
+    ends = {"start": "<source>", "startNodeElementId": "<source>", "end": "<target>"}
+    edges = {**ids, **ends, "endNodeElementId": "<target>", "label": "<type>", "type": "<type>"}
     return from_property_graph(
         rows,
-        own_records(of_kind["node"], {"id": "<id>", "labels": "<type>"}),
-        own_records(of_kind["relationship"], edges),
+        own_records(list(of_kind["node"].values()), {**ids, "labels": "<type>"}),
+        own_records(list(of_kind["relationship"].values()), edges),
     )
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Record]]:
+    """The nodes and relations that a value holds, however deep."""
+    kind = ""
+    if isinstance(value, dict):
+        has_ends = {"start", "end"} <= value.keys() or "startNodeElementId" in value
+        is_edge = has_ends and ("type" in value or "label" in value)  # not a path, nor a step of one
+        kind = "node" if "labels" in value else "relationship" if is_edge else ""
+        kind = value["type"] if value.get("type") in ("node", "relationship") else kind
+    if kind:
+        yield kind, {name: inner for name, inner in value.items() if (name, inner) != ("type", kind)}
+        return
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _parts(inner)
 
 
 # --- LlamaIndex

@@ -19,6 +19,7 @@ from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import DOCTYPE_REFUSED
 from tiny_graph_rag.formats.graphs.rows import Rows, fill_records
+from tiny_graph_rag.formats.graphs.table import words_of
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -42,6 +43,7 @@ PREDICATES = {
 }
 TOLD = {
     "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{Role.NAME}, in further languages {Role.ALIASES}",
+    "where none is: name, title, personName of a Person": Role.NAME,
     "skos:altLabel, skos:hiddenLabel, schema:alternateName": Role.ALIASES,
     "rdf:type": Role.TYPE,
     "rdfs:comment, skos:definition, dc:description, schema:description": Role.DESCRIPTION,
@@ -58,6 +60,7 @@ FORMS = {
     ".owl": ("RDF/XML", "RDF_XML"),
     ".jsonld": ("JSON-LD", "JSON_LD"),
 }
+REMOTE = "its @context stands on the web, where nothing is read; write what it holds into the file"
 _UNNAMED = re.compile("_:[0-9a-f]{24,32}")
 TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
 
@@ -102,10 +105,12 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
         elif value != f"{RDF}nil":  # the end of a list, whose nodes are blank
             resources.setdefault(value, _Resource())
             edges.setdefault((subject, predicate, value), {})
+    for told in resources.values():
+        told.name_by_literals()
     for node, (source, predicate, target) in facts.items():
         for end in (source, target):
             resources.setdefault(end, _Resource())
-        about = resources[node].details if node in resources else {}
+        about = resources[node].details() if node in resources else {}
         edges.setdefault((source, predicate, target), {}).update(about)
     blank = {iri for iri, told in resources.items() if iri.startswith("_:") and not told.names}
     for iri in sorted(blank - facts.keys()):
@@ -136,13 +141,13 @@ Fact = tuple[str, str, str]
 
 @dataclass(slots=True)
 class _Resource:
-    """What literals and types say of a resource. names: with their languages."""
+    """What literals and types say of a resource. names, literals: with their languages."""
 
     names: list[tuple[str, str]] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
     description: str = ""
-    details: dict[str, Any] = field(default_factory=dict)
+    literals: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def add(self, predicate: str, value: str, language: str) -> None:
         role = PREDICATES.get(predicate.partition("://")[2])
@@ -153,9 +158,19 @@ class _Resource:
         elif role == Role.DESCRIPTION:
             self.description = self.description or value
         else:
-            key, before = last_part(predicate), self.details.get(last_part(predicate))
-            several = before if isinstance(before, list) else [before]
-            self.details[key] = value if before is None else [*several, value]
+            self.literals.setdefault(last_part(predicate), []).append((language, value))
+
+    def name_by_literals(self) -> None:
+        """Without a label, `name` or `title` is one, or `personName` of a Person."""
+        types = {"has"}.union(*(words_of(last_part(type)) for type in self.types))
+        for key in list(self.literals) if not self.names else ():
+            *rest, last = words_of(key) or ("",)
+            if last in ("name", "label", "title") and types.issuperset(rest) and not self.names:
+                self.names = self.literals.pop(key)
+
+    def details(self) -> dict[str, Any]:
+        several = {key: [text for _, text in values] for key, values in self.literals.items()}
+        return {key: texts if len(texts) > 1 else texts[0] for key, texts in several.items()}
 
     @property
     def name(self) -> str:
@@ -166,7 +181,7 @@ class _Resource:
     def record(self) -> dict[str, Any]:
         others = [text for _, text in self.names if text != self.name]
         aliases = list(dict.fromkeys([*others, *self.aliases]))
-        return {"<description>": self.description, "<aliases>": aliases, **self.details}
+        return {"<description>": self.description, "<aliases>": aliases, **self.details()}
 
 
 def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
@@ -197,13 +212,14 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
             elif not isinstance(value.object, pyoxigraph.Literal | pyoxigraph.Triple):
                 yield subject, "", (key(value.subject), value.predicate.value, key(value.object)), None
     except (SyntaxError, ValueError) as error:
+        why = said(REMOTE) if "LoadDocumentCallback" in str(error) else error.args[0]
         line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
         place = f"{path}:{line}:{column}" if line else str(path)
         raise GraphError.at(
             place,
             "not {notation}: {why}. If another program reads the file, save it there as Turtle",
             notation=notation,
-            why=error.args[0],
+            why=why,
         ) from error
 
 

@@ -30,6 +30,10 @@ OWL = (
     "robot convert -i {file} -o {stem}.ttl"
 )
 TAR = "an archive of files; unpack it, and give the graph file or its folder"
+RESULT = (
+    "the result of a query as text. Save it as JSON in Neo4j Browser, or read the database: convert -g "
+    "neo4j://localhost -o {stem}-KG.json"
+)
 PICKLE = (
     "pickle files are not read, because opening one can run code. Export the graph with "
     "networkx.write_graphml(graph, '{stem}.graphml'), or fast-graphrag's with "
@@ -48,6 +52,8 @@ def _reason(head: Head) -> Said | None:
         return said(TAR)
     if "<Ontology" in head.text and "www.w3.org/2002/07/owl#" in head.text:
         return said(OWL, file=name, stem=stem)
+    if re.match(r'[^\n]+\n"?\(:\w', head.text):
+        return said(RESULT, stem=stem)
     return said(CYPHER, file=name, stem=stem) if _CYPHER.match(head.text) else None
 
 

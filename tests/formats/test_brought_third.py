@@ -1,0 +1,48 @@
+"""Shapes that a further round of people's files had: results of queries, names under other predicates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.formats.test_brought_graphs import KNOWS
+from tests.formats.test_json_lists import read, told
+from tiny_graph_rag.errors import GraphError
+
+ANN = {"identity": 1, "labels": ["Girl"], "properties": {"name": "Ann"}, "elementId": "4:x:1"}
+BEN = {"identity": 2, "labels": ["Boy"], "properties": {"name": "Ben"}, "elementId": "4:x:2"}
+ARC = {"identity": 5, "start": 1, "end": 2, "type": "knows", "properties": {}, "elementId": "5:x:5"}
+STEP = {"start": ANN, "relationship": ARC, "end": BEN}
+PATH = {"start": ANN, "end": BEN, "segments": [STEP], "length": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("rows.json", [{"n": ANN, "r": ARC, "m": BEN}, {"n": BEN, "r": ARC, "m": ANN}]),
+        ("paths.json", [{"p": PATH}, {"p": PATH}]),
+        ("named.ttl", '@prefix e: <http://e/> . e:a a e:Girl ; e:girlName "Ann" ; e:knows e:b . '
+                      'e:b e:name "Ben"@en, "벤"@ko ; e:jobTitle "cook" .'),
+    ],
+)  # fmt: skip
+def test_a_shape_is_read_as_it_is_meant(own_folder: Path, name: str, content: Any) -> None:
+    assert told(read(own_folder, content, name)) == KNOWS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "way"),
+    [
+        ("rows.csv", 'n\n"(:Girl {name: ""Ann""})"\n', "Save it as JSON in Neo4j Browser"),
+        ("far.jsonld", {"@context": "https://e/c.jsonld", "@graph": []}, "write what it holds into the file"),
+    ],
+)
+def test_what_is_not_read_has_a_way_out(own_folder: Path, name: str, content: Any, way: str) -> None:
+    with pytest.raises(GraphError, match=way):
+        read(own_folder, content, name)
+
+
+def test_names_that_number_each_kind_are_ids(own_folder: Path) -> None:
+    graph = read(own_folder, "source,type,target\nGIRL_X_001,knows,BOY_X_A2\n", "g.csv")
+    assert "2 entities (nearly all) have names that look like ids" in graph.notes.lines()[0]
