@@ -172,7 +172,7 @@ class Layers:
         self._asked = asked
         self._question = np.array([start.question for start in starts], np.int64)
         self._known = np.zeros(0, np.int64)  # nodes met, in this order
-        self._least = np.zeros((0, asked.end.shape[1]), np.int64)  # cost of states so far, by place and mask
+        self._least = np.zeros((0, asked.end.shape[1]), np.int32)  # cost of states so far, by place and mask
         self._totals = np.zeros(0, np.int64)  # the least of each node so far, by place
         every = _concatenated(start.every_seed + entities * number for number, start in enumerate(starts))
         self._is_seed[every] = True
@@ -220,17 +220,15 @@ class Layers:
         """States that may lead to a total of interest in so many more steps, but for those where another one
         at the entity, of as few steps, explains as much or more for no more."""
         at = self._placed(layer.walk, layer.entity), layer.mask
-        missing = np.full((len(self._known) - len(self._least), self._least.shape[1]), FAR)
-        earlier = np.concatenate([self._least, missing])
-        now = earlier.copy()
-        now[at] = np.minimum(now[at], layer.cost)
-        more, beyond = now.copy(), np.full_like(now, FAR)  # the least of what explains as much or more; more
-        for bit in (1 << slot for slot in range(now.shape[1].bit_length() - 1)):
-            whole, strict = (table.reshape(len(now), -1, 2, bit) for table in (more, beyond))
-            strict[:, :, 0] = np.minimum(np.minimum(strict[:, :, 0], strict[:, :, 1]), whole[:, :, 1])
-            whole[:, :, 0] = np.minimum(whole[:, :, 0], whole[:, :, 1])
-        self._least = now
-        undominated = np.minimum(earlier[at], beyond[at]) > layer.cost
+        missing = np.full((len(self._known) - len(self._least), self._least.shape[1]), FAR, np.int32)
+        self._least = np.concatenate([self._least, missing])
+        earlier = self._least[at]
+        self._least[at] = np.minimum(earlier, layer.cost)
+        masks = np.arange(self._least.shape[1])
+        explains_more = (masks & masks[:, None] == masks[:, None]) & (masks != masks[:, None])
+        barred = np.where(explains_more, 0, FAR).astype(np.int32)  # (mask, other)
+        more = np.maximum(self._least[at[0]], barred[layer.mask]).min(1)
+        undominated = np.minimum(earlier, more) > layer.cost
         least = self._asked.least[self._question[layer.walk], left, layer.mask]
         return np.flatnonzero(undominated & (layer.cost + least <= worst[layer.walk]))
 
