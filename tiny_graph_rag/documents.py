@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -188,39 +187,26 @@ class Record(NamedTuple):
     row: Any
 
 
-@dataclass(slots=True)
-class Records:
-    """Iterated once. head: the object that holds the list of records, without them; list_key: where it
-    holds them. kind: lines, list or table."""
-
-    rows: Iterator[Record]
-    kind: str
-    head: dict[str, Any] = field(default_factory=dict)
-    list_key: str = ""
-
-    def __iter__(self) -> Iterator[Record]:
-        return self.rows
-
-
 def json_records(
     path: Path,
     text: str,
     problems: Problems,
     is_record: Callable[[dict[str, Any]], bool],
-    rows_of: Callable[[Any], tuple[list[Any], str]],
-) -> Records:
+    rows_of: Callable[[Any], list[Any]],
+) -> Iterator[Record]:
     """problems: get the lines that are no JSON. Raises their `failure` for a file without JSON.
 
     is_record: whether an object is one record, not the file's one object around them. rows_of: the records in
-    the file's one value, and under which key of it they stand ("" where they stand otherwise).
+    the file's one value.
     """
     document, in_lines = _document(path, text, problems, is_record)
-    if in_lines:
-        return Records(json_lines(path, text, problems), "lines")
-    rows, key = rows_of(document)
-    head = {name: None if name == key else value for name, value in document.items()} if key else {}
-    listed = (Record(number, f"{path.name}: question {number}", row) for number, row in enumerate(rows, 1))
-    return Records(listed, "list", head, key)
+    return json_lines(path, text, problems) if in_lines else numbered(path, rows_of(document))
+
+
+def numbered(path: Path, rows: list[Any]) -> Iterator[Record]:
+    """Records of a list, by their places in it."""
+    places = enumerate(rows, start=1)
+    return (Record(number, f"{path.name}: question {number}", row) for number, row in places)
 
 
 def json_lines(

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import Record, Records, json_records, read_yaml
+from tiny_graph_rag.documents import Record, json_records, numbered, read_yaml
 from tiny_graph_rag.errors import Problems, json_kind
 from tiny_graph_rag.files import text_in
 from tiny_graph_rag.formats.tables import fields_beside, literal, read_table, renamed
@@ -73,8 +73,9 @@ def records(
     is_record: Callable[[Mapping[str, Any]], bool],
     known: Collection[str],
     wanted: object,
-) -> Records:
-    """The file's records, with our own names for keys that `NAME-columns.yaml` next to it names.
+) -> tuple[Iterator[Record], bool]:
+    """The file's records, with our own names for keys that `NAME-columns.yaml` next to it names, and whether
+    they are rows of a table.
 
     problems: get the lines that are no JSON. is_record: whether an object is one. known: the fields that
     `NAME-columns.yaml` may name. wanted: what makes a record, in words. Raises `problems.failure` for JSON
@@ -91,12 +92,12 @@ def records(
     def is_line(row: dict[str, Any]) -> bool:
         """Whether an object on a line of its own is one record, and holds no others."""
         row = renamed(row, fields)
-        return is_known(row) and rows_of(row, is_known) == ([row], "")
+        return is_known(row) and rows_of(row, is_known) == [row]
 
-    def rows_in(document: Any) -> tuple[list[Any], str]:
-        rows, key = rows_of(renamed(document, fields), is_known)
+    def rows_in(document: Any) -> list[Any]:
+        rows = rows_of(renamed(document, fields), is_known)
         if rows is not None:
-            return rows, key
+            return rows
         raise problems.failure.at(
             path.name,
             "no questions in this file, {kind}{keys}; {wanted}. Name another key in {file}: query: KEY",
@@ -108,16 +109,14 @@ def records(
 
     text = text_in(path, others=True)
     text = text and text.removeprefix("\ufeff")
+    is_table = not is_yaml(path) and (text is None or text.lstrip()[:1] not in ("{", "["))
     if is_yaml(path):
-        rows, key = rows_in(read_yaml(path, problems.failure))
-        places = enumerate(rows, start=1)
-        found = Records((Record(n, f"{path.name}: question {n}", row) for n, row in places), "list", {}, key)
-    elif text is None or text.lstrip()[:1] not in ("{", "["):
-        found = Records(_table(path), "table")
+        found = numbered(path, rows_in(read_yaml(path, problems.failure)))
+    elif text is None or is_table:
+        found = _table(path)
     else:
         found = json_records(path, text, problems, is_line, rows_in)
-    rows_read = (Record(record.number, record.place, read(record.row)) for record in found.rows)
-    return Records(rows_read, found.kind, found.head, found.list_key)
+    return (Record(record.number, record.place, read(record.row)) for record in found), is_table
 
 
 def _keys(document: Any) -> str:
@@ -126,38 +125,37 @@ def _keys(document: Any) -> str:
     return said(" with the keys {keys}", keys=", ".join(repr(str(key)[:40]) for key in list(document)[:6]))
 
 
-def rows_of(document: Any, is_known: Callable[[Any], bool]) -> tuple[list[Any] | None, str]:
-    """The records that one JSON value holds, None where it holds none; and the key of their list, "" where
-    they stand otherwise."""
+def rows_of(document: Any, is_known: Callable[[Any], bool]) -> list[Any] | None:
+    """The records that one JSON value holds, None where it holds none."""
     if isinstance(document, list):
         groups = [_below(row, is_known, LEVELS, {}) for row in document]
         is_grouped = all(groups) and not all(map(is_known, document))
-        return [row for group in groups for row in group] if is_grouped else document, ""
+        return [row for group in groups for row in group] if is_grouped else document
     if not isinstance(document, dict):
-        return None, ""
+        return None
     if isinstance(document.get("queries"), dict) and isinstance(document.get("relevant_docs"), dict):
-        return _embedding_rows(document), ""
+        return _embedding_rows(document)
     columns = _columns(document)
     if columns is not None:
-        return columns, ""
+        return columns
     lists = {name: rows for name, rows in document.items() if isinstance(rows, list) and rows}
     holding = [name for name, rows in lists.items() if any(map(is_known, rows))]
     named = next((name for name in QUESTION_LISTS if name in holding), None)
     if named is None and len(holding) == 1:
         named = holding[0]
     if named is not None:
-        return lists[named], named
+        return lists[named]
     if is_known(document):
-        return [document], ""
+        return [document]
     if document and all(map(is_known, document.values())):
-        return [{"id": key, **row} for key, row in document.items()], ""
+        return [{"id": key, **row} for key, row in document.items()]
     if below := _below(list(document.values()), is_known, LEVELS, {}):
-        return below, ""
-    if isinstance(document.get("results"), list):
-        return document["results"], "results"
+        return below
+    if isinstance(results := document.get("results"), list):
+        return results
     if len(lists) == 1 and all(isinstance(row, dict) for rows in lists.values() for row in rows):
-        return next((rows, name) for name, rows in lists.items())  # the reader says which fields they lack
-    return None, ""
+        return next(iter(lists.values()))  # the reader says which fields they lack
+    return None
 
 
 def _below(value: Any, is_known: Callable[[Any], bool], levels: int, around: dict[str, Any]) -> list[Any]:

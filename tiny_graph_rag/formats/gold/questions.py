@@ -94,9 +94,8 @@ def sound_questions(path: Path, format: str) -> Sound:
     problems = Problems(DatasetError)
     keys = ", ".join(QUERY_KEYS[:6])
     wanted = said("wanted a list of objects with a question under one of {keys}", keys=keys)
-    found = records(path, problems, is_question, FIELDS.keys(), wanted)
+    found, table = records(path, problems, is_question, FIELDS.keys(), wanted)
     every = list(found)
-    table = found.kind == "table"
     rows = [record.row for record in every if isinstance(record.row, dict)]
     if len(rows) > 1 and not any(row.get(field) for row in rows for field in CHUNK_FIELDS):
         for row in rows:  # a list that is empty everywhere is still to be filled

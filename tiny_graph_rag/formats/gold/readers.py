@@ -54,7 +54,7 @@ def is_records(head: Head) -> bool:
     """Whether it is JSON or YAML that may hold questions, and none of a run."""
     if is_yaml(head.path) or not head.is_json:
         return is_yaml(head.path)
-    rows, _ = rows_of(head.first, lambda row: isinstance(row, dict) and is_question(row))
+    rows = rows_of(head.first, lambda row: isinstance(row, dict) and is_question(row))
     first = rows[0] if rows else head.first
     names = {folded(key) for key in first} if isinstance(first, dict) else set()
     is_run = looks_like_a_run(first) and not names & {*FIELDS["ground_truth"], "reference_entities"}
