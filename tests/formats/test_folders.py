@@ -24,7 +24,7 @@ def refusal(path: Path) -> str:
 def test_wherever_graphrag_left_its_tables_the_project_is_named(own_folder: Path, place: str) -> None:
     shutil.copytree(GRAPHS / "ms-graphrag-1", own_folder / "project" / place, dirs_exist_ok=True)
     graph = read_graph(own_folder / "project")
-    assert (graph.name, graph.origin.writer, len(graph)) == ("project", "MS GraphRAG", 12)
+    assert (graph.name, graph.origin.writer, len(graph)) == ("project", "tables", 12)
 
 
 def test_of_dated_runs_the_last_that_has_a_graph_counts(own_folder: Path) -> None:
@@ -37,8 +37,8 @@ def test_graphs_of_two_writers_in_one_folder_are_not_chosen_between(own_folder: 
     shutil.copytree(GRAPHS / "lightrag", own_folder / "rag_storage")
     shutil.copytree(GRAPHS / "ms-graphrag-3", own_folder / "output")
     assert refusal(own_folder).endswith(
-        "the graph isn't clear: the folder has 2 of MS GraphRAG and LightRAG: output/entities.parquet, "
-        "rag_storage/graph_chunk_entity_relation.graphml. Give one with -g"
+        "the graph isn't clear: the folder has 2 of LightRAG and tables: "
+        "rag_storage/graph_chunk_entity_relation.graphml, output/entities.parquet. Give one with -g"
     )
 
 

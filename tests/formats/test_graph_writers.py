@@ -93,7 +93,7 @@ def test_ms_graphrag(folder: str, files: str) -> None:
 
     graph = read_graph(GRAPHS / folder)
     entities, relations = rows("entities"), rows("relationships")
-    assert head(graph) == ("MS GraphRAG", len(entities), len(relations))
+    assert head(graph) == ("tables", len(entities), len(relations))
     assert list(graph.entities.ids) == [entry["id"] for entry in entities]
     assert list(graph.entities.names) == [entry["title"] for entry in entities]
     assert list(graph.entities.descriptions) == [entry["description"] for entry in entities]
@@ -120,7 +120,7 @@ def test_llama_index_without_chunks() -> None:
     graph = read_graph(GRAPHS / "llama-index")
     store = json.loads((GRAPHS / "llama-index" / "property_graph_store.json").read_text(encoding="utf-8"))
     named = [node for node in store["nodes"].values() if "name" in node]
-    assert head(graph) == ("LlamaIndex", len(named), len(store["relations"]))
+    assert head(graph) == ("JSON lists", len(named), len(store["relations"]))
     assert [(drop.what, drop.count) for drop in graph.origin.dropped] == [
         ("text_chunk nodes (no entities)", len(store["nodes"]) - len(named))
     ]

@@ -178,7 +178,7 @@ def test_ragas_documents_are_no_entities(own_folder: Path) -> None:
 def test_graphs_of_an_older_llama_index(own_folder: Path) -> None:
     (own_folder / "docstore.json").write_text("{}", encoding="utf-8")
     graph = read_plainly(own_folder, {"graph_dict": {"Ann": [["keeps", "hen"]]}}, "graph_store.json")
-    assert (graph.origin.writer, told(graph)) == ("LlamaIndex", [("Ann", "keeps", "hen")])
+    assert (graph.origin.writer, told(graph)) == ("JSON lists", [("Ann", "keeps", "hen")])
     assert told(read_graph(own_folder)) == told(graph)
 
 

@@ -104,14 +104,6 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     for format in _formats():  # the first alone is loaded where it is its file
         paths = _beside(format, path)
         if format.recognises(alone if paths == (path,) else Head(paths)):
-            missing = [path.name for path in paths if not path.is_file()]
-            if missing:
-                raise GraphError.at(
-                    path,
-                    "{name} needs {missing} in the same folder; it is missing",
-                    name=format.name,
-                    missing=missing[0],
-                )
             return format, paths
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     for format in _formats():
@@ -231,22 +223,23 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
 
 def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
     """What known writers left there: of one program, else of a suffix that anyone may use, else tables."""
-    found: dict[tuple[Path, ...], GraphFormat] = {}
-    for kind in range(3):
-        for format in _formats():
-            any_name = any(pattern.startswith("*.") for pattern in format.within)
-            if kind == (2 if format.general and format.tables else int(any_name)):
-                for paths in format.tables(folder) if format.tables else _matching(format, folder):
-                    found.setdefault(paths, format)
-        if found:
-            break
-    return [(format, paths) for paths, format in found.items()]
+    for any_name in (False, True):
+        matching = {
+            path: format
+            for format in _formats()
+            if any_name == any(pattern.startswith("*.") for pattern in format.within)
+            for path in _matching(format, folder)
+        }
+        if matching:
+            return [(format, (path,)) for path, format in matching.items()]
+    tables = GRAPH_FORMATS["tables"]
+    return [(tables, paths) for paths in tables.tables(folder)] if tables.tables else []
 
 
-def _matching(format: GraphFormat, folder: Path) -> list[tuple[Path, ...]]:
+def _matching(format: GraphFormat, folder: Path) -> list[Path]:
     """The files of the first of a format's patterns that has some."""
     globbed = (sorted(folder.glob(pattern)) for pattern in format.within)
-    return [(path,) for path in next(filter(None, globbed), []) if path.is_file()]
+    return [path for path in next(filter(None, globbed), []) if path.is_file()]
 
 
 def _beside(format: GraphFormat, path: Path) -> tuple[Path, ...]:

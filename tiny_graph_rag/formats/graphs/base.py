@@ -40,11 +40,9 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
     "tiny_graph_rag.formats.graphs",
     {
         "KG JSON": "kg_json:read_kg_json",
-        "MS GraphRAG": "tabular:read_ms_graphrag",
         "LightRAG": "graphml:read_lightrag",
         "refused": "refused:refuse",
         "HTML": "json_lists:read_page",
-        "LlamaIndex": "programs:read_llama_index",
         "Neo4j (APOC JSON lines)": "programs:read_apoc",
         "GEXF": "networkx_graphs:read_gexf",
         "GML": "networkx_graphs:read_gml",

@@ -79,6 +79,8 @@ def _is_lists(head: Head) -> bool:
     _is_lists,
     suffixes=LINES,
     within=(
+        *("property_graph_store.json", "*/property_graph_store.json"),
+        *("graph_store.json", "*/graph_store.json"),
         *("graph.json", "graphify-out/graph.json"),
         *("openie_results_*.json", "outputs/*/openie_results_*.json"),
     ),
@@ -322,7 +324,7 @@ def _relations(value: Any) -> list[Any] | None:
     """Relations as a list, of a dictionary by id or by type; None for what holds none, such as the names of
     relation types."""
     if isinstance(value, dict) and value and all(isinstance(inner, dict) for inner in value.values()):
-        return list(value.values())
+        return [{"id": id, **inner} for id, inner in value.items()]
     if isinstance(value, dict) and value and all(isinstance(inner, list) for inner in value.values()):
         typed = [(type, pair) for type, several in value.items() for pair in several]
         pairs = [pair for _, pair in typed if isinstance(pair, list) and len(pair) == 2]

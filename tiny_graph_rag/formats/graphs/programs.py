@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import json_kind
-from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.json_lists import document_of, graph_of
+from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.json_lists import document_of
 from tiny_graph_rag.formats.graphs.rows import LEXICAL, Rows, fill_records
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import Role
@@ -124,38 +123,3 @@ def _parts(value: Any) -> Iterator[tuple[str, Record]]:
         return
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _parts(inner)
-
-
-# --- LlamaIndex
-
-
-def _is_llama_index(head: Head) -> bool:
-    others = {"edges", "links", "relationships", "adjacency"} & head.keys.keys()
-    is_store = head.keys.get("nodes") == "{" and head.keys.get("relations") in ("{", None)
-    return (is_store and not others) or "graph_dict" in head.keys
-
-
-@graph_format(
-    "LlamaIndex",
-    "LlamaIndex's property_graph_store.json",
-    _is_llama_index,
-    within=(
-        *("property_graph_store.json", "*/property_graph_store.json"),
-        *("graph_store.json", "*/graph_store.json"),
-    ),
-)
-def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
-    """A node without a name that has a text is a chunk of it. The older `graph_store.json` is a dictionary
-    from entity to neighbours."""
-    rows = Rows(paths[0], "LlamaIndex")
-    document = json_of(paths[0])
-    if not isinstance(document, dict) or not isinstance(document.get("relations"), dict):
-        if not isinstance(document, dict) or "graph_dict" not in document:
-            rows.writer = "JSON lists"  # of somebody who has a dictionary of nodes as well
-        return graph_of(rows, document)
-    nodes = own_records(document.get("nodes"), {"id": "<id>", "label": "<type>"})
-    for node in nodes:
-        if "name" not in node and "text" in node:
-            node["<type>"] = "text_chunk"
-    edges = {"id": "<id>", "source_id": "<source>", "target_id": "<target>", "label": "<type>"}
-    return from_property_graph(rows, nodes, own_records(document["relations"], edges))

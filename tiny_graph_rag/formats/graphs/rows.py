@@ -386,8 +386,10 @@ def fill_relations(
     if table.names and not has_ends(table.roles):
         raise GraphError(
             "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
-            "--columns source=COLUMN,target=COLUMN,relation=COLUMN",
+            "--columns source=COLUMN,target=COLUMN,relation=COLUMN. A table of entities alone needs one of "
+            "relations: -g {file},RELATIONS",
             path=rows.path,
+            file=rows.path.name,
             columns=listed([*table.names, *table.unread]),
         )
     if not table.rows:

@@ -125,53 +125,16 @@ def _header(file: Path) -> Sequence[str]:
 
 # --- formats
 
-GRAPHRAG_PAIRS = (
-    ("entities.parquet", "relationships.parquet"),
-    ("create_final_entities.parquet", "create_final_relationships.parquet"),
-    ("entities.csv", "relationships.csv"),
-)
-GRAPHRAG_FOLDERS = ("output", "output/*/artifacts", "output/artifacts", "artifacts")
-
-
-def _graphrag_tables(path: Path) -> list[tuple[Path, ...]]:
-    """GraphRAG's pair, wherever below a project it lies: of dated folders the last; or that of a file."""
-    if not path.is_dir():
-        return [(path.with_name(nodes), path.with_name(edges))
-                for nodes, edges in GRAPHRAG_PAIRS if path.name in (nodes, edges)]  # fmt: skip
-    inner = [below for name in GRAPHRAG_FOLDERS for below in sorted(path.glob(name), reverse=True)]
-    found = [
-        (folder / nodes, folder / edges)
-        for folder in (path, *inner)
-        for nodes, edges in GRAPHRAG_PAIRS
-        if (folder / nodes).is_file() and (folder / edges).is_file()
-    ]
-    return [*found[:1]]
-
-
-def _is_graphrag(head: Head) -> bool:
-    """By its names; CSV, which anyone may call so, also by what GraphRAG's entities have."""
-    if not any({path.name for path in head.paths} == set(pair) for pair in GRAPHRAG_PAIRS):
-        return False
-    return head.is_parquet or all(mark in head.line for mark in ("title", "human_readable_id"))
-
-
-@graph_format(
-    "MS GraphRAG",
-    "Microsoft GraphRAG's output: entities and relationships in Parquet",
-    _is_graphrag,
-    tables=_graphrag_tables,
-)
-def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
-    """A pair of tables like any other. Ends are titles; in old versions names or ids. Where a title stands in
-    several rows (of different types), its relations go to the first."""
-    rows = Rows(paths[0].parent, "MS GraphRAG")
-    return of_tables(rows, [table_of(path, rows) for path in paths])
+# Where MS GraphRAG leaves its tables, in a project or below it; that of relations lies in the same folder.
+GRAPHRAG_FOLDERS = ("", "output/", "output/*/artifacts/", "output/artifacts/", "artifacts/")
+GRAPHRAG_ENTITIES = ("entities.parquet", "create_final_entities.parquet", "entities.csv")
 
 
 @graph_format(
     "tables",
-    "a table of entities and a table of relations: nodes and edges in CSV, TSV, Parquet, JSON",
+    "a table of entities and one of relations: MS GraphRAG's, nodes and edges in CSV, Parquet, JSON",
     lambda head: len(head.paths) > 1 and all(_ending(path) in ENDINGS for path in head.paths),
+    within=tuple(folder + name for folder in GRAPHRAG_FOLDERS for name in GRAPHRAG_ENTITIES),
     general=True,
     takes_columns=True,
     tables=tables_beside,
