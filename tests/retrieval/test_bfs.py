@@ -336,3 +336,37 @@ def test_two_names_lead_to_one_entity_at_any_number_of_hops() -> None:
     graph = graph_of(triples)
     first = {hops: ranked(graph, question, "Defender", "Hull United", hops=hops)[0] for hops in range(1, 6)}
     assert set(first.values()) == {("Player 0", first[1][1])}
+
+
+CLUBS = (
+    ("Ana", "plays_for_country", "국적_나라", "Spain"),
+    ("Ana", "plays_in_club", "소속_구단", "Lyon FC"),
+    ("Lyon FC", "is_in_country", "소재_나라", "France"),
+    ("Sevilla FC", "is_in_country", "소재_나라", "Spain"),
+    ("Real FC", "is_in_country", "소재_나라", "Spain"),
+)
+
+
+@pytest.mark.parametrize("hops", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("question", "language", "answers"),
+    [
+        ("which country does Ana play professional in ?", 1, {"Spain", "France"}),
+        ("which club does Ana play in ?", 1, {"Lyon FC"}),
+        ("Ana는 어느 나라 사람입니까?", 2, {"Spain", "France"}),
+        ("Ana는 어느 구단에서 뛰나요?", 2, {"Lyon FC"}),
+    ],
+)
+def test_what_a_relation_leads_to_is_of_the_kind_of_its_last_word(
+    question: str, language: int, answers: set[str], hops: int
+) -> None:
+    """Not what it comes from: the clubs of a country are no countries."""
+    graph = graph_of([(row[0], row[language], row[3]) for row in CLUBS])
+    assert ranked(graph, question, "Ana", hops=hops)[0][0] in answers
+
+
+@pytest.mark.parametrize("question", ["What is the connection between {} and {}?", "{}와 {}의 관계는?"])
+def test_a_question_about_a_tie_asks_for_those_that_it_names(question: str) -> None:
+    triples = [*FILMS, ("Bannon", "connection_to", "Carpenter"), ("Bannon", "관계", "1982")]
+    found = ranked(graph_of(triples), question.format("Alien", "Scott"), "Alien", "Scott")
+    assert {name for name, _ in found[:2]} == {"Alien", "Scott"}

@@ -62,9 +62,10 @@ KOREAN_QUESTION_WORDS = (
 )  # fmt: skip
 ENGLISH_RETURN_WORDS = table("also same share shares shared sharing together co common")
 KOREAN_RETURN_WORDS = ("같은", "함께", "같이", "서로", "공통")
+TIES = ("관계", "relationship", "connection")  # between those that are named, over whatever relation
 ABOUT_THE_NAMED = (
-    "관계", "존재", "인물", "개체", "문맥", "맥락", "가리키", "지칭", "의미", "설명", "대상",
-    "relationship", "context", "refer",
+    *TIES, "존재", "인물", "개체", "문맥", "맥락", "가리키", "지칭", "의미", "설명", "대상",
+    "context", "refer",
 )  # fmt: skip
 LONE_PARTICLES = frozenset(("를", "을", "은", "는", "이", "가"))
 NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "which river", "무슨 짐승"

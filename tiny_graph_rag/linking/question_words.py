@@ -211,6 +211,12 @@ class RelationWords:
         for type_ in self._owner.get(stem(word), ()) if self._owner else ():
             yield self._other_name, BY_OWNER, type_, NO_WORD
 
+    def kinds_named(self, word: str) -> list[int]:
+        """The types whose targets a word names the kind of, as their last word: `plays_for_country`; none
+        where types are free text."""
+        claims = self.claims(word).items() if self.is_vocabulary else ()
+        return [type_ for type_, (_, place) in claims if place == self.lengths[type_] - 1]
+
     @property
     def is_vocabulary(self) -> bool:
         """Whether the types are few enough for each to be more than one extractor's phrase."""

@@ -32,6 +32,7 @@ from tiny_graph_rag.language.function_words import (
 )
 from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind
 from tiny_graph_rag.language.words import (
+    TIES,
     is_function_word,
     is_in_listed_language,
     is_question_word,
@@ -108,6 +109,12 @@ class TextWords:
     def of_types(self, types: Sequence[int]) -> Texts:
         """The relations of these types."""
         return Texts(0, np.flatnonzero(np.isin(self.graph.relations.types.codes, types)))
+
+    def ends_of(self, types: Sequence[int]) -> Texts:
+        """The targets of the relations of these types."""
+        relations = self.graph.relations
+        entities = np.unique(relations.targets[np.isin(relations.types.codes, types)])
+        return Texts(self._weight(self._entity_weight, len(entities), len(self.graph)), entities=entities)
 
     def asked_for(self, word: str) -> Texts:
         """The entities of the kind that a question word asks for, by their types: who → PERSON."""
@@ -307,8 +314,8 @@ class Reader:
 
     def _claims(self, word: str) -> Claims:
         """By name and vocabulary, else by synonyms; but for a word like `place`, which may also say what kind
-        of thing is asked for."""
-        claims = self.types.claims(word)
+        of thing is asked for, and for *connection*, which may be any relation."""
+        claims = {} if word.startswith(TIES) else self.types.claims(word)
         return claims if claims or word in KINDS_ASKED else self.types.by_synonym(word)
 
     def _coverage(self, code: int, claims: Sequence[_Claim]) -> int:
@@ -356,10 +363,12 @@ class Reader:
         found: list[tuple[int, int, tuple[str, ...], Texts]] = []
         seen: set[str] = set()
         for place, word in words.items():
-            if place in claimed or word in seen or not is_evidence(word):
+            if word in seen or not is_evidence(word):
+                continue
+            if place in claimed and not (place in heads and (kinds := self.types.kinds_named(word))):
                 continue
             seen.add(word)
-            where = self.texts.find(word)
+            where = self.texts.ends_of(kinds) if place in claimed else self.texts.find(word)
             found.append((-where.weight, place, (word,), where))
         if asking is not None and is_evidence(words[asking], asks=True):
             where = self.texts.asked_for(words[asking])
