@@ -18,13 +18,14 @@ from tiny_graph_rag.retrieval.pagerank import MOST_SLOTS, Guide, PageRankRetriev
 def test_two_entities_by_hand() -> None:
     # a = .15 + .85 b and b = .85 a, so a = .15 / (1 - .85 ** 2) = 0.540540…
     graph = KnowledgeGraph.from_triples([("A", "OWNS", "B")])
-    mass = PageRankRetriever(Task(graph, Config())).mass(((0, 1.0),))
+    (mass,) = PageRankRetriever(Task(graph, Config())).masses([((0, 1.0),)])
     assert mass.tolist() == pytest.approx([0.15 / (1 - 0.85**2), 0.85 * 0.15 / (1 - 0.85**2)], abs=1e-8)
 
 
 def test_an_entity_without_relations_sends_the_walker_home() -> None:
     graph = KnowledgeGraph.from_records([{"name": "A"}, {"name": "B"}], [])
-    assert PageRankRetriever(Task(graph, Config())).mass(((0, 1.0),)).tolist() == pytest.approx([1.0, 0.0])
+    (mass,) = PageRankRetriever(Task(graph, Config())).masses([((0, 1.0),)])
+    assert mass.tolist() == pytest.approx([1.0, 0.0])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -47,10 +48,12 @@ def test_it_is_the_pagerank_of_networkx(seed: int) -> None:
         if source != target:
             before = peer.get_edge_data(source, target, {"weight": 0.0})["weight"]
             peer.add_edge(source, target, weight=before + weight)
-    home = ((3, 0.25), (17, 0.75))
-    wanted = networkx.pagerank(peer, personalization=dict(home), tol=1e-13, max_iter=1000)
-    found = PageRankRetriever(Task(graph, Config())).mass(home)
-    assert found == pytest.approx(np.array([wanted[row] for row in range(len(ids))]), abs=1e-8)
+    homes = [((3, 0.25), (17, 0.75)), (), ((5, 1.0),)]
+    found = list(PageRankRetriever(Task(graph, Config())).masses(homes))
+    assert not found[1].any()
+    for home, mass in zip(homes[::2], found[::2], strict=True):
+        wanted = networkx.pagerank(peer, personalization=dict(home), tol=1e-13, max_iter=1000)
+        assert mass == pytest.approx(np.array([wanted[row] for row in range(len(ids))]), abs=1e-8)
 
 
 def test_one_walk_serves_every_hop_limit() -> None:

@@ -30,6 +30,7 @@ from tiny_graph_rag.run import Run
 
 DAMPING = 0.85  # the share of steps that follow a relation (Page et al., 1999)
 TOLERANCE = 1e-9  # of the mass in all that may still move in a step
+CELLS = 1 << 18  # of relations and entities times homes that are walked at once
 MOST_STEPS = 200  # 0.85 ** 200 is below the tolerance
 # Mass and weights are whole numbers of these small parts, kept in floats: sums of them are exact, and so
 # do not depend on the order in which a file lists its relations.
@@ -70,8 +71,7 @@ class PageRankRetriever(Retriever):
             rows.setdefault(_home(question.starts), []).append(row)
         asked = self.candidates.reached([questions[its[0]] for its in rows.values()])
         parts: dict[tuple[int, int], Run] = {}
-        for (home, its), deepest in zip(rows.items(), asked, strict=True):
-            mass = self.mass(home)
+        for its, mass, deepest in zip(rows.values(), self.masses(list(rows)), asked, strict=True):
             for limit in hops:
                 reached = deepest.within(limit)
                 for row in its:
@@ -81,25 +81,26 @@ class PageRankRetriever(Retriever):
         for limit in hops:
             yield Run.concatenated([parts[limit, row] for row in range(len(questions))])
 
-    def mass(self, home: Home) -> NDArray[np.float64]:
-        """(entities,): each entity's share of the walk, by power iteration."""
-        neighbours = self.candidates.adjacency.neighbours
-        mass = np.zeros(len(self.candidates.graph))
-        for entity, share in home:
-            mass[entity] = round(share * MASS_UNITS)
-        for _ in range(MOST_STEPS if home else 0):
-            passed = np.rint(mass[self._owner] * self._share)
-            arrived: Any = np.bincount(neighbours, passed, len(mass))  # exact sums, in any order
-            after = arrived * DAMPING
-            back = (1 - DAMPING) * MASS_UNITS + DAMPING * float(mass[self._stuck].sum())
-            for entity, share in home:
-                after[entity] += back * share
-            np.rint(after, out=after)
-            change = float(np.abs(mass - after).sum())
-            mass = after
-            if change < TOLERANCE * MASS_UNITS:
-                break
-        return mass / MASS_UNITS
+    def masses(self, homes: Sequence[Home]) -> Iterator[NDArray[np.float64]]:
+        """(entities,) for each home: each entity's share of the walk, by power iteration."""
+        count, neighbours = len(self.candidates.graph), self.candidates.adjacency.neighbours
+        at_once = 1 + CELLS // (1 + count + len(neighbours))
+        for start in range(0, len(homes), at_once):
+            shares = np.zeros((len(homes[start : start + at_once]), count))
+            for row, home in enumerate(homes[start : start + at_once]):
+                for entity, share in home:
+                    shares[row, entity] = share
+            masses, moving = np.rint(shares * MASS_UNITS), np.flatnonzero(shares.any(axis=1))
+            places = neighbours + count * np.arange(len(shares))[:, None]
+            for _ in range(MOST_STEPS):
+                mass, places = masses[moving], places[: len(moving)]
+                passed = np.rint(mass[:, self._owner] * self._share)
+                arrived = np.bincount(places.ravel(), passed.ravel(), mass.size)  # exact sums, in any order
+                back = (1 - DAMPING) * MASS_UNITS + DAMPING * mass[:, self._stuck].sum(axis=1)
+                after = np.rint(arrived.reshape(mass.shape) * DAMPING + back[:, None] * shares[moving])
+                masses[moving] = after
+                moving = moving[np.abs(mass - after).sum(axis=1) >= TOLERANCE * MASS_UNITS]
+            yield from masses / MASS_UNITS
 
 
 def _home(seeds: Sequence[Seed]) -> Home:
