@@ -18,7 +18,18 @@ from tiny_graph_rag.measures import KINDS
 
 HARDSET = "김유정-동백꽃-hardset.jsonl"
 MAIN_JOB = ("eval", "--dataset", HARDSET, "--hops", "3", "--skip-generation")
-HEAVY = ("openai", "matplotlib", "networkx", "scipy", "polars", "pandas", "numba", "tiktoken", "hypothesis")
+HEAVY = (
+    "openai",
+    "numpy.ma",
+    "matplotlib",
+    "networkx",
+    "scipy",
+    "polars",
+    "pandas",
+    "numba",
+    "tiktoken",
+    "hypothesis",
+)
 API = ("openai", "tiktoken", "genai_prices", "httpx2")
 LOOKING = ("rich", "numba", *API)
 

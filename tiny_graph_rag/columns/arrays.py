@@ -56,6 +56,11 @@ def distinct(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int
     return ascending[starts], order[starts]
 
 
+def numbered(values: NDArray[Integer]) -> NDArray[np.int64]:
+    """(rows,): the place of each value among the different ones, ascending."""
+    return np.searchsorted(unique(values), values).astype(np.int64)
+
+
 def counted(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int64]]:
     """The different values, ascending, and how often each occurs."""
     ascending = np.sort(values)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import numbered
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.namesakes import namesakes
 from tiny_graph_rag.graph.tables import DANGLING, Origin
@@ -80,7 +81,7 @@ def components(graph: KnowledgeGraph) -> NDArray[np.int64]:
         while not np.array_equal(shorter := hooked[hooked], hooked):
             hooked = shorter
         if np.array_equal(hooked, label):
-            return np.unique(label, return_inverse=True)[1]
+            return numbered(label)
         label = hooked
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import numbered
 from tiny_graph_rag.measures.statistics import (
     RELIABLE_FROM,
     Column,
@@ -256,7 +257,7 @@ def added_by_group(differences: Differences, groups: Groups | None) -> Differenc
     """One sum a group; as they are without groups."""
     if groups is None:
         return differences
-    sums = np.bincount(np.unique(groups, return_inverse=True)[1], weights=differences)
+    sums = np.bincount(numbered(groups), weights=differences)
     return np.where(np.abs(sums) <= EQUAL, 0.0, sums)
 
 

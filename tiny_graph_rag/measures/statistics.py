@@ -31,6 +31,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import numbered
+
 Column = NDArray[np.float64]
 Groups = NDArray[np.int64]
 Key = TypeVar("Key", bound=Hashable)
@@ -107,7 +109,7 @@ def mean_of(
 
 def grouped(values: Column, weight: Column | None, groups: Groups) -> tuple[Column, Column | None]:
     """One value and one weight a group; equal weights are None."""
-    _, group = np.unique(groups, return_inverse=True)
+    group = numbered(groups)
     weighing = np.ones(len(values)) if weight is None else weight
     size = np.bincount(group, weights=weighing).astype(np.float64)
     average = np.bincount(group, weights=weighing * values) / size

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import unique
 from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures import Mean as Mean
 from tiny_graph_rag.measures.base import Column
@@ -106,7 +107,7 @@ class SummaryColumns:
                     bounds={measure: measure.bounds for measure in columns},
                     groups=of_rows,
                 ),
-                groups=UNSET if of_rows is None else len(np.unique(of_rows)),
+                groups=UNSET if of_rows is None else len(unique(of_rows)),
             )
 
         return Summary(part(slice(None)), {tag: part(rows) for tag, rows in rows_by_tag(self.tags).items()})

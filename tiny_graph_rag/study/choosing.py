@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import numbered
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL, unseen_p
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Groups
@@ -69,7 +70,7 @@ def choose(
     gains = gains[:, defined]
     questions = gains.shape[1]
     of_question = np.arange(questions) if groups is None else groups[defined]
-    group = np.unique(of_question, return_inverse=True)[1]
+    group = numbered(of_question)
     size = int(group.max(initial=-1)) + 1
     nothing = np.full(len(gains), math.nan)
     if not questions:

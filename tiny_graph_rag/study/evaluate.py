@@ -239,7 +239,7 @@ def _retrieved(
     count = len(examples)
     timed = min(timed, count) if retriever.one_by_one else 0
     sample = np.arange(timed) * count // max(timed, 1)
-    order = np.concatenate([np.setdiff1d(np.arange(count), sample), sample])
+    order = np.concatenate([np.delete(np.arange(count), sample), sample])
     chosen = [examples.examples[row] for row in order.tolist()]
     many = count - timed
     if count and not many:

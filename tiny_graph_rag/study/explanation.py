@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, stretches
+from tiny_graph_rag.columns.arrays import distinct, stretches, unique
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
@@ -103,7 +103,7 @@ def reached_by_names(
 ) -> NDArray[np.int8]:
     """(items,): the verdicts, but of what was missed in a question with seeds by text: how far paths from the
     seeds that it names lead, BELOW_DEPTH where they lead to it within the hops."""
-    missed = np.unique(found.questions[found.verdicts != Verdict.HIT]).tolist()
+    missed = unique(found.questions[found.verdicts != Verdict.HIT]).tolist()
     rows = [row for row in missed if linked[row].by_text]
     named = [replace(linked[row], seeds=linked[row].named) for row in rows]
     return _verdicts_again(graph, judgments, named, rows, Run.empty(len(rows)), found)

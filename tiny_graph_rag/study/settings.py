@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import numbered
 from tiny_graph_rag.config import Config, as_option
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
@@ -263,7 +264,7 @@ def question_groups(
         for other in earlier:
             if meanings[row] & meanings[other]:
                 parent[root(row)] = root(other)
-    return np.unique([root(row) for row in range(len(examples))], return_inverse=True)[1].astype(np.int64)
+    return numbered(np.array([root(row) for row in range(len(examples))], dtype=np.int64))
 
 
 # What `eval` tries

@@ -13,6 +13,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import found_in
 from tiny_graph_rag.measures.judged import NO_ITEM, Judged
 
 NO_ENTITY = -1
@@ -190,8 +191,8 @@ def causes(found: Diagnosis, by_names: NDArray[np.int8], is_misnamed: NDArray[np
     of their gold seeds by name.
     """
     verdicts = found.verdicts.copy()
-    is_missed = np.isin(verdicts, (*OF_NAMES, *LATE))
-    is_far = is_missed & np.isin(by_names, OF_NAMES)
+    is_missed = found_in(np.array(sorted((*OF_NAMES, *LATE))), verdicts)
+    is_far = is_missed & found_in(np.array(sorted(OF_NAMES)), by_names)
     verdicts[is_far] = np.minimum(verdicts, by_names)[is_far]
     verdicts[is_missed & is_misnamed[found.questions]] = Verdict.NO_SEED
     return verdicts
