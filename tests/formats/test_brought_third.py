@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tests.formats.test_brought_graphs import KNOWS
 from tests.formats.test_json_lists import read, told
 from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs import read_graph
 
 ANN = {"identity": 1, "labels": ["Girl"], "properties": {"name": "Ann"}, "elementId": "4:x:1"}
 BEN = {"identity": 2, "labels": ["Boy"], "properties": {"name": "Ben"}, "elementId": "4:x:2"}
@@ -23,12 +25,29 @@ PATH = {"start": ANN, "end": BEN, "segments": [STEP], "length": 1.0}
     [
         ("rows.json", [{"n": ANN, "r": ARC, "m": BEN}, {"n": BEN, "r": ARC, "m": ANN}]),
         ("paths.json", [{"p": PATH}, {"p": PATH}]),
+        ("half.json", [{"from": "n1", "from_name": "Ann", "to_name": "Ben", "type": "knows"}]),
+        ("graph.yaml", "nodes:\n- {id: 1, name: Ann}\n- {id: 2, name: Ben}\n"
+                       "edges:\n- {source: 1, target: 2, type: knows}\n"),
+        ("kinds.json", [{"source": "Ann", "target": "Ben", "label": "As she said", "kind": "knows"}]),
+        ("told.json", {"Ann": {"type": "girl", "description": "A girl", "knows": ["Ben"], "place": "Dover"},
+                       "Ben": {"type": "boy", "description": "A boy", "knows": []}}),
         ("named.ttl", '@prefix e: <http://e/> . e:a a e:Girl ; e:girlName "Ann" ; e:knows e:b . '
                       'e:b e:name "Ben"@en, "벤"@ko ; e:jobTitle "cook" .'),
     ],
 )  # fmt: skip
 def test_a_shape_is_read_as_it_is_meant(own_folder: Path, name: str, content: Any) -> None:
     assert told(read(own_folder, content, name)) == KNOWS
+
+
+def test_people_next_to_their_relations_are_the_entities(own_folder: Path) -> None:
+    people = {"a": {"name": "Ann", "type": "girl"}, "b": {"name": "Ben", "type": "boy"}}
+    (own_folder / "people.json").write_text(json.dumps(people), encoding="utf-8")
+    edges = [{"source": "a", "target": "b", "type": "knows"}]
+    paths = [own_folder / "people.json", own_folder / "people_relations.json"]
+    paths[1].write_text(json.dumps(edges), encoding="utf-8")
+    assert told(read_graph(Path(",".join(map(str, paths))))) == KNOWS
+    (own_folder / "people.csv").write_text("id,name\na,Ann\nb,Ben\n", encoding="utf-8")
+    assert told(read(own_folder, "subject_id,related_id,relation\na,b,knows\n", "relations.csv")) == KNOWS
 
 
 @pytest.mark.parametrize(
@@ -45,4 +64,4 @@ def test_what_is_not_read_has_a_way_out(own_folder: Path, name: str, content: An
 
 def test_names_that_number_each_kind_are_ids(own_folder: Path) -> None:
     graph = read(own_folder, "source,type,target\nGIRL_X_001,knows,BOY_X_A2\n", "g.csv")
-    assert "2 entities (nearly all) have names that look like ids" in graph.notes.lines()[0]
+    assert "2 entities (most of them) have names that look like ids" in graph.notes.lines()[0]

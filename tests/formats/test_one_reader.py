@@ -66,4 +66,5 @@ def test_a_run_is_known_by_the_same_ids_as_a_gold_set(tmp_path: Path) -> None:
 
 def test_a_file_that_may_be_a_graph_is_known_by_its_suffix() -> None:
     suffixes = {suffix for name in GRAPH_FORMATS.table for suffix in GRAPH_FORMATS[name].suffixes}
-    assert suffixes - {".jsonl", ".ndjson"} == set(GRAPH_ENDINGS)  # those are mostly gold sets
+    others = {".jsonl", ".ndjson", ".yaml", ".yml"}  # mostly gold sets and settings
+    assert suffixes - others == set(GRAPH_ENDINGS)

@@ -59,6 +59,7 @@ EDGE_WORDS = _set(
     relazioni archi связи отношения
     """
 )
+PEOPLE_WORDS = _set("people persons characters actors 인물 人物")  # the entities, where no other word says it
 # Types of nodes that are no entities, whoever uses them.
 CHUNK_NODES = _set(
     "textchunk documentchunk textdocument pdfdocument audiodocument imagedocument textsummary nodeset"
@@ -86,9 +87,9 @@ NODE_KEYS = _table(
 EDGE_KEYS = _table(
     """
     id: id edgeid relationid relationshipid relid linkid tripleid
-    type: relationshiptype relationtype reltype edgetype linktype relation relationship relations rel
+    type: relationshiptype relationtype reltype edgetype etype linktype relation relationship relations rel
         predicate pred edgelabel relationlabel relationshiplabel relationname relationshipname relname
-        predicatelabel interaction interactiontype metaedge edge type label labels property verb kind name
+        predicatelabel interaction interactiontype metaedge edge type kind label labels property verb name
         title p r predicateid 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词 謂語
         関係 述語 relación relacion relação relacao beziehung relazione отношение связь тип tipo typ
     description: description desc relationshipdescription relationdescription edgedescription explanation
@@ -112,9 +113,10 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 # Words for both ends. Tried in this order, so a `source` next to `subject` and `object` is no end.
 PAIRS = _pairs(
     """
-    subject/object subj/obj sub/obj head/tail source/target src/dst src/tgt source/destination source/dest
-    src/dest src/target from/to start/end origin/destination 주어/목적어 주체/객체 출발점/도착점 출발/도착
-    시작/끝 머리/꼬리 원본/대상 主语/宾语 主語/賓語 主語/目的語 主体/客体 头/尾 頭/尾 源/目标 源/目標
+    subject/object subj/obj sub/obj subject/related head/tail source/target src/dst src/tgt
+    source/destination source/dest src/dest src/target from/to start/end origin/destination
+    주어/목적어 주체/객체 출발점/도착점 출발/도착 시작/끝 머리/꼬리 원본/대상 主语/宾语 主語/賓語
+    主語/目的語 主体/客体 头/尾 頭/尾 源/目标 源/目標
     起点/终点 始点/終点 source/cible sujet/objet sujeto/objeto origen/destino fuente/destino sujeito/objeto
     origem/destino subjekt/objekt quelle/ziel soggetto/oggetto origine/destinazione субъект/объект
     источник/цель

@@ -39,7 +39,7 @@ SHOWN_EXAMPLES = 3
 TWICE = "keys written twice in one object (the last counts)"
 KEYS = "entities whose 'entity_id' differs from their key (the key counts)"
 SHARED = "names of more than one entity"
-ID_NAMES = "entities (nearly all) have names that look like ids: is there a table of names?"
+ID_NAMES = "entities (most of them) have names that look like ids: is there a table of names?"
 ID_TYPES = "names of relation types (all of them) look like ids: is there a table of names?"
 WEIGHTS = f"relations with a negative or non-finite weight (taken as {DEFAULT_WEIGHT})"
 LOOPS = "self-loops (kept, never walked)"
@@ -130,7 +130,7 @@ def tables_of(
     several = [repr(name) for name, count in Counter(names).items() if count > 1]
     notes.add(SHARED, len(several), several)
     ids = list(filter(looks_like_id, names))
-    if 10 * len(ids) >= 9 * len(names):
+    if 3 * len(ids) > 2 * len(names):
         notes.add(ID_NAMES, len(ids), ids)
     types = relations.types.names
     if all(map(looks_like_id, types)):

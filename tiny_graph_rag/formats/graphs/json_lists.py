@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import decoded_json, json_lines
+from tiny_graph_rag.documents import decoded_json, json_lines, read_yaml
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
@@ -47,6 +47,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import Said, said
 
 LINES = (".jsonl", ".ndjson")
+YAML = (".yaml", ".yml")
 BROKEN = "triples that are not three texts (left out)"
 TRIPLE = ("source", "relation", "target")
 WANTED = (
@@ -77,7 +78,7 @@ def _is_lists(head: Head) -> bool:
     "JSON lists",
     "lists of entities and relations, or of triples, as scripts and models write them",
     _is_lists,
-    suffixes=LINES,
+    suffixes=(*LINES, *YAML),
     within=(
         *("property_graph_store.json", "*/property_graph_store.json"),
         *("graph_store.json", "*/graph_store.json"),
@@ -147,7 +148,9 @@ def read_page(paths: Sequence[Path]) -> KnowledgeGraph:
 
 
 def document_of(path: Path, rows: Rows) -> Any:
-    """A JSON document, or the list of those that stand one a line. Raises GraphError."""
+    """A JSON document, or the list of those that stand one a line, or a YAML document. Raises GraphError."""
+    if path.name.endswith(YAML):
+        return json.loads(json.dumps(read_yaml(path, GraphError), default=str))
     head = Head.of(path)
     _, _, rest = head.text.partition("\n")
     is_lines = head.line.endswith("}") and rest.lstrip()[:1] == "{"
@@ -249,7 +252,7 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
     by_key = {key_of(key): key for key in reversed(document)}
     named = [by_key[key] for key in ENTITY_LISTS if key in by_key]
     held = [key for key in given.tables("nodes") or named if isinstance(document.get(key), list | dict)]
-    entities = _entities(document[held[0]]) if held else None
+    entities = records_of(document[held[0]]) if held else None
     is_directed = document.get("directed") is not False
     keys = given.tables("edges") or [by_key[key] for key in RELATION_LISTS if key in by_key]
     found = {key: records for key in keys if (records := _relations(document.get(key))) is not None}
@@ -343,7 +346,7 @@ def _have_ends(records: list[Any]) -> bool:
     return isinstance(first, list) or (isinstance(first, dict) and names_ends(list(flat([first])[0])))
 
 
-def _entities(values: Any) -> list[Any]:
+def records_of(values: Any) -> list[Any]:
     """Entities as a list: of a dictionary by id, by name → type, or by type → names."""
     if isinstance(values, list):
         return values
@@ -361,6 +364,15 @@ def _entities(values: Any) -> list[Any]:
 def _of_adjacency(document: dict[str, Any]) -> Lists | None:
     """Of `{"Ann": ["Ben"]}`, `{"Ann": {"knows": ["Ben"]}}`, `{"Ann": {"Ben": {…}}}`, where most of what is
     pointed at is a key as well: else any settings would be a graph."""
+    inner = [value for value in document.values() if isinstance(value, dict)]
+    told = {*NODE_KEYS[Role.TYPE], *NODE_KEYS[Role.DESCRIPTION]}
+    described = sum(
+        any(key_of(key) in told and isinstance(value[key], str) for key in value) for value in inner
+    )
+    if 2 * described > len(document):  # properties of entities, of which some may be neighbours
+        entities = records_of(document)
+        relations = _inner(entities)
+        return Lists(entities, relations) if relations else None
     relations = _neighbours(document, None)
     targets = dict.fromkeys(text_of(relation["target"]) for relation in relations)
     if not targets or 2 * len(targets.keys() & document.keys()) < len(targets):

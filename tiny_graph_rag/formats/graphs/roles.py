@@ -459,9 +459,10 @@ def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], stric
     if ends.kind == Role.NAME and any(" " in text for text in table.texts(ends.source)):
         more = []  # names, which labels describe
     for pair in more:
+        names = ends.kind == Role.ID or (ends.rest, pair.rest) == ("", "name")  # `from` next to `from_name`
         if pair.kind == LABEL and are_types(table.texts(pair.source) or ["person"]):
             roles[pair.source], roles[pair.target] = Role.SOURCE_TYPE, Role.TARGET_TYPE
-        elif (ends.kind == Role.ID or pair.kind == LABEL) and Role.SOURCE_NAME not in roles.values():
+        elif (names or pair.kind == LABEL) and Role.SOURCE_NAME not in roles.values():
             roles[pair.source], roles[pair.target] = Role.SOURCE_NAME, Role.TARGET_NAME
     for column in (column for column in columns if column not in roles):  # one end's type may be there alone
         end = _end(column, words)

@@ -396,13 +396,13 @@ def fill_relations(
         return
     table = _without_texts(rows, table)
     rows.took("relations", table)
-    pairs = [coded(cells, end_text) for cells in (_ends(rows, table) if alone else _cells(table, *ENDS))]
+    pairs = [coded(cells, end_text) for cells in (_ends(rows, table) if alone else _own_ends(table))]
     (sources, targets), ends = joined(pairs)
     if alone:
         told = [
             _told(len(ends), (sources, targets), table, roles, of)
             for roles, of in (
-                ((Role.SOURCE_NAME, Role.TARGET_NAME), text_of),
+                (END_NAMES, text_of),
                 ((Role.SOURCE_TYPE, Role.TARGET_TYPE), _one_type),
             )
         ]
@@ -450,6 +450,17 @@ def _without_texts(rows: Rows, table: Table) -> Table:
 
 
 ENDS = (Role.SOURCE, Role.TARGET)
+END_NAMES = (Role.SOURCE_NAME, Role.TARGET_NAME)
+
+
+def _own_ends(table: Table) -> list[Any]:
+    """What stands at the ends: ids, and names where some have no id."""
+    return [
+        table.first_of([*table.columns(id), *table.columns(name)])
+        if table.columns(name) and any(cell in (None, "") for cell in table.of(id))
+        else table.of(id)
+        for id, name in zip(ENDS, END_NAMES, strict=True)
+    ]
 
 
 def _cells(table: Table, *roles: str) -> list[Any]:
@@ -459,8 +470,8 @@ def _cells(table: Table, *roles: str) -> list[Any]:
 def _ends(rows: Rows, table: Table) -> list[Any]:
     """What stands at the ends. Ids that number each type of entities on its own (person 4, place 4) get
     their type before them; other ids with several names are flaws."""
-    ids, names, types = ENDS, (Role.SOURCE_NAME, Role.TARGET_NAME), (Role.SOURCE_TYPE, Role.TARGET_TYPE)
-    cells = _cells(table, *ids)
+    ids, names, types = ENDS, END_NAMES, (Role.SOURCE_TYPE, Role.TARGET_TYPE)
+    cells = _own_ends(table)
     if not all(map(table.columns, names)):
         return cells
     typed: list[list[str]] = [[], []]

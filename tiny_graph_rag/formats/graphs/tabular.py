@@ -18,7 +18,7 @@ from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
-from tiny_graph_rag.formats.graphs.json_lists import document_of
+from tiny_graph_rag.formats.graphs.json_lists import document_of, records_of
 from tiny_graph_rag.formats.graphs.roles import (
     EDGE_NAMES,
     NONE,
@@ -43,7 +43,15 @@ from tiny_graph_rag.formats.graphs.table import (
     worksheet_tables,
 )
 from tiny_graph_rag.formats.tables import delimiter_of, is_number
-from tiny_graph_rag.formats.words import EDGE_KEYS, EDGE_WORDS, HEADER_WORDS, NODE_KEYS, NODE_WORDS, Role
+from tiny_graph_rag.formats.words import (
+    EDGE_KEYS,
+    EDGE_WORDS,
+    HEADER_WORDS,
+    NODE_KEYS,
+    NODE_WORDS,
+    PEOPLE_WORDS,
+    Role,
+)
 from tiny_graph_rag.graph.building import looks_like_id
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -105,9 +113,10 @@ def _says(name: str) -> tuple[bool | None, tuple[str, ...]]:
     """Whether a name says that the table holds relations, entities (False) or nothing of it, and the rest of
     the name."""
     words = words_of(name)
-    for place, word in enumerate(words):
-        if word in EDGE_WORDS or word in NODE_WORDS:
-            return word in EDGE_WORDS, (*words[:place], *words[place + 1 :])
+    for vocabulary in (EDGE_WORDS | NODE_WORDS, PEOPLE_WORDS):  # `people_relations` holds relations
+        for place, word in enumerate(words):
+            if word in vocabulary:
+                return word in EDGE_WORDS, (*words[:place], *words[place + 1 :])
     return None, words
 
 
@@ -329,6 +338,7 @@ def table_of(path: Path, rows: Rows) -> Table:
     elif _ending(path) in JSON_ENDINGS:
         records = document_of(path, rows)
         rows.problems.check()
+        records = records_of(records) if isinstance(records, dict) else records
         if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
             raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
         table = Table.of_records(flat(records), path.name)
