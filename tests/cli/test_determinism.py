@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,31 +51,6 @@ def without_times(found: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in found.items() if key not in TIMES}
 
 
-def damaged(cache: Path) -> Iterator[str]:
-    """Harm every file of the cache in another way each time; yields what was done."""
-    whole = {path: path.read_bytes() for path in sorted(cache.rglob("*")) if path.is_file()}
-    assert whole
-    draw = random.Random(0)
-
-    def flipped(content: bytes) -> bytes:
-        changed = bytearray(content)
-        for _ in range(20):
-            changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
-        return bytes(changed)
-
-    for harm, change in {
-        "bits flipped": flipped,
-        "cut off": lambda content: content[: len(content) // 2],
-        "emptied": lambda content: b"",
-        "foreign": lambda content: b"x" * len(content),
-        "head of another version": lambda content: content[:64].swapcase() + content[64:],
-    }.items():
-        for path, content in whole.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(change(content) if content else content)
-        yield harm
-
-
 @pytest.mark.parametrize("retriever", ["bfs", "pagerank", "hybrid:bfs+bm25"])
 def test_compiling_changes_no_byte(results: Callable[..., bytes], retriever: str) -> None:
     assert arrays.worth_compiling(0)
@@ -85,13 +59,3 @@ def test_compiling_changes_no_byte(results: Callable[..., bytes], retriever: str
     assert b'"ranked": [{' in wanted
     assert results(*few, "--config", "interpreted.yaml") == wanted
     assert results(*few, "--set", "running.graph_cache=false") == wanted
-
-
-def test_no_state_of_the_cache_changes_a_byte(results: Callable[..., bytes], own_folder: Path) -> None:
-    few = ("--limit", "10")
-    wanted = results(*few)
-    cache = own_folder.with_name(f"{own_folder.name}-cache") / "tiny-graph-rag"
-    assert (cache / "graphs").is_dir()
-    for harm in damaged(cache / "graphs"):
-        assert results(*few) == wanted, harm
-    assert results(*few) == wanted, "again"

@@ -31,7 +31,7 @@ sys.addaudithook(_hook)
 """
 RUNS = "import pathlib, sys\npathlib.Path({mark!r}).open('a').write(__name__ + '\\n')\n"
 # Names that the program or its libraries import while a command runs.
-SHADOWS = (
+SHADOWS = [
     "yaml",
     "numpy",
     "msgspec",
@@ -43,7 +43,7 @@ SHADOWS = (
     "tiktoken",
     "genai_prices",
     "mcp",
-)
+]
 EVAL = ("eval", "--dataset", "tale-eval.jsonl")
 RETRIEVAL = (*EVAL, "--skip-generation")
 
@@ -97,14 +97,6 @@ def logged(folder: Path, name: str) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
-def connected(folder: Path) -> list[str]:
-    return logged(folder, "connected")
-
-
-def ran(folder: Path) -> list[str]:
-    return logged(folder, "ran")
-
-
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
     with ChatServer(lambda request: answer("Bert [1].", request)) as started:
@@ -125,14 +117,12 @@ SWEEP = ("sweep", "--dataset", "tale-eval.jsonl", "--hops", "1")
     ("text", "command", "says"),
     [
         (ADDRESS, EVAL, "openai.base_url is https://elsewhere.invalid/v1"),
-        ("openai: {base_url: 'http://192.0.2.7/v1'}", EVAL, "isn't trusted"),
         (ADDRESS, (*RETRIEVAL, "--linker", "llm"), "isn't trusted"),
         (ADDRESS, (*RETRIEVAL, "--retriever", "dense"), "isn't trusted"),
         (ADDRESS, ("query", "Who is Anna?"), "isn't trusted"),
         (ADDRESS, ("generate", "--rewrite", "-g", "tale-KG.json"), "isn't trusted"),
         (CODE, RETRIEVAL, "names code (theirs.py:ask)"),
         ("retrieval: {retriever: 'code.theirs:ask'}", RETRIEVAL, "names code"),
-        (CODE, ("query", "Who is Anna?"), "names code"),
         (CODE, SWEEP, "names code"),
     ],
 )
@@ -145,8 +135,8 @@ def test_neither_key_nor_code_by_a_folders_settings(
     assert says in done.stderr
     assert "--trust-config" in done.stderr
     assert len(done.stderr.strip().splitlines()) <= 3, done.stderr
-    assert connected(folder) == []
-    assert ran(folder) == []
+    assert logged(folder, "connected") == []
+    assert logged(folder, "ran") == []
 
 
 @pytest.mark.slow
@@ -155,10 +145,10 @@ def test_what_no_file_but_the_user_says_needs_no_trust(folder: Path, server: Cha
     done = run(folder, *EVAL, "--retriever", "bfs", OPENAI_BASE_URL=server.url)
     assert done.returncode == 0, done.stderr
     assert keys_seen(server)
-    assert ran(folder) == []
-    assert {address.split(",")[0] for address in connected(folder)} <= {"('127.0.0.1'", "127.0.0.1"}
+    assert logged(folder, "ran") == []
+    assert {address.split(",")[0] for address in logged(folder, "connected")} <= {"('127.0.0.1'", "127.0.0.1"}
     assert run(folder, *RETRIEVAL, "--retriever", "theirs.py:ask").returncode == 0
-    assert ran(folder) == ["retriever_theirs"]
+    assert logged(folder, "ran") == ["retriever_theirs"]
 
 
 @pytest.mark.slow
@@ -179,7 +169,7 @@ def test_trust_is_of_one_file_with_one_content(folder: Path, server: ChatServer)
     settings(folder, text)
     assert run(folder, *EVAL, "--trust-config").returncode == 0
     assert keys_seen(server)
-    assert ran(folder) == ["retriever_theirs"]
+    assert logged(folder, "ran") == ["retriever_theirs"]
     assert run(folder, *RETRIEVAL).returncode == 0, "it is remembered"
     settings(folder, text + "# another\n")
     assert run(folder, *RETRIEVAL).returncode == 2, "another content"
@@ -198,14 +188,7 @@ def test_a_trusted_address_gets_no_key_over_plain_http(folder: Path) -> None:
     done = run(folder, *EVAL, OPENAI_BASE_URL="http://192.0.2.7/v1")
     assert done.returncode == 2
     assert "over plain http" in done.stderr
-    assert connected(folder) == []
-
-
-@pytest.mark.slow
-def test_trusting_what_is_not_there_is_said(folder: Path) -> None:
-    done = run(folder, *RETRIEVAL, "--trust-config")
-    assert done.returncode == 2
-    assert "no config.yaml" in done.stderr
+    assert logged(folder, "connected") == []
 
 
 @pytest.mark.slow
@@ -213,8 +196,8 @@ def test_modules_of_the_folder_are_not_imported(folder: Path) -> None:
     for command in (RETRIEVAL, ("stats",), ("measures",), ("validate", "--dataset", "tale-eval.jsonl")):
         done = run(folder, *command)
         assert done.returncode == 0, done.stderr
-    assert ran(folder) == []
-    assert connected(folder) == []
+    assert logged(folder, "ran") == []
+    assert logged(folder, "connected") == []
 
 
 @pytest.mark.slow
@@ -265,8 +248,8 @@ def test_no_tool_of_the_mcp_server_connects_runs_code_or_reads_outside(folder: P
                 assert "the tools run no file" in reply.content[0].text
 
     asyncio.run(work())
-    assert connected(folder) == []
-    assert ran(folder) == []
+    assert logged(folder, "connected") == []
+    assert logged(folder, "ran") == []
     settings(folder, f"storage: {{dataset_dir: '{home / 'outside'}'}}\n")
     done = run(folder, "mcp")
     assert done.returncode == 2

@@ -32,16 +32,6 @@ def program(folder: Path, *arguments: str, **more: object) -> subprocess.Complet
 
 
 @pytest.mark.slow
-def test_a_reader_that_leaves_ends_the_program_without_a_word(files: Path) -> None:
-    """What `eval … | head -0` does: the pipe's reading end is closed before the first line is written."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = program(files, *EVAL, stdout=writing, stderr=subprocess.PIPE)
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_said_in_one_line(files: Path) -> None:
     with Path("/dev/full").open("w") as full:
