@@ -101,17 +101,3 @@ def test_no_local_is_called_each() -> None:
         or (isinstance(node, ast.arg) and node.arg == "each")
     ]
     assert named == []
-
-
-def test_no_local_of_the_pages_is_called_each_either() -> None:
-    """In the pages' JavaScript: outside of comments, where `each` is followed by what follows a name."""
-    name = re.compile(r"\beach\b(?=\s*(?:[.,;)\]}=\[?]|of\b|in\b))")
-    assert name.search("rows.map((each) => each.id)"), "the pattern knows a local"
-    assert not name.search('t("each group counts as one")'), "and a word of a sentence"
-    named = [
-        f"{path.relative_to(ROOT)}:{number}"
-        for path in sorted(PACKAGE.rglob("*.js"))
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
-        if name.search(re.sub(r"(^|\s)//.*", "", line))
-    ]
-    assert named == []

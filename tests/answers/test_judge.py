@@ -12,7 +12,6 @@ from tests.conftest import write_set
 from tests.tools.chat_server import Action, ChatServer, Request, answer
 from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES, parse_judges
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.gold.agreement import agreement
 
 
 def told_story(folder: Path, names: list[str], *questions: tuple[str, ...]) -> None:
@@ -29,19 +28,6 @@ def told_story(folder: Path, names: list[str], *questions: tuple[str, ...]) -> N
 def schema_of(request: Request) -> str:
     """Which judge is asked; "" where an answer is."""
     return request.body.get("response_format", {}).get("json_schema", {}).get("name", "")
-
-
-def test_kappa_is_cohens() -> None:
-    """His form of a 2 × 2 table: 20 both yes, 15 both no, 5 and 10 apart, n = 50.
-
-    Observed 35/50 = .7; yes by 25/50 and 30/50, by chance .5·.6 + .5·.4 = .5; κ = (.7 − .5)/(1 − .5) = .4.
-    """
-    one = [True] * 25 + [False] * 25
-    other = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
-    assert agreement(one, other).kappa == pytest.approx(0.4)
-    assert agreement([True, False], [True, False]).kappa == 1.0
-    assert math.isnan(agreement([], []).kappa)
-    assert math.isnan(agreement([True], [True]).kappa)
 
 
 def many(name: str, key: str, flags: tuple[object, ...]) -> list[dict]:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, read_json, write_set
+from tests.conftest import read_json, write_set
+from tests.tools.chat_server import ChatServer, answer
 
 # A kill in each fourth of the run: in its first answers, its last ones, and between.
 QUESTIONS, CONCURRENCY, KILLS, LATENCY = 200, 16, 4, 0.03
@@ -35,8 +36,8 @@ def settled(path: Path) -> dict:
 def test_a_run_killed_at_any_moment_pays_no_answer_twice_and_ends_the_same(own_folder: Path) -> None:
     """Runs of 200 questions, each killed once at a random moment and resumed, without the answer cache.
 
-    The server logs every answered prompt. Beyond the at most 16 calls under way at the kill nothing may be
-    answered twice, and nothing is missing: 200 different prompts.
+    Beyond the at most 16 calls under way at the kill nothing may be asked twice, and nothing is missing: 200
+    different prompts.
     """
     chain = [(a, "KNOWS", b) for a, b in itertools.pairwise(NAMES)]
     questions = [
@@ -44,20 +45,11 @@ def test_a_run_killed_at_any_moment_pays_no_answer_twice_and_ends_the_same(own_f
     ]
     write_set(own_folder, "story", NAMES, chain, *questions)
     (own_folder / "config.yaml").write_text("openai: {prices: {test-model: {input: 1, output: 10}}}\n")
-    log = own_folder / "answered.txt"
-    server = subprocess.Popen(
-        [sys.executable, "-m", "tests.tools.chat_server", "--latency", str(LATENCY), "--log", str(log)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        address = server.stdout.readline().strip()
-        environment = {**os.environ, "OPENAI_BASE_URL": address, "OPENAI_MODEL": "test-model"}
-        command = [sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", "story-eval.jsonl", "--quiet"]
-        command += ["--set", "running.answer_cache=false", "--set", "evaluation.latency_sample=0"]
-        command += ["--set", f"openai.concurrency={CONCURRENCY}"]
+    command = [sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", "story-eval.jsonl", "--quiet"]
+    command += ["--set", "running.answer_cache=false", "--set", "evaluation.latency_sample=0"]
+    command += ["--set", f"openai.concurrency={CONCURRENCY}"]
+    with ChatServer(lambda request: answer("An answer [1]."), latency=LATENCY) as server:
+        environment = {**os.environ, "OPENAI_BASE_URL": server.url, "OPENAI_MODEL": "test-model"}
 
         def start(results: str, *more: str) -> subprocess.Popen[bytes]:
             return subprocess.Popen([*command, "-o", f"./{results}", *more], cwd=own_folder, env=environment)
@@ -66,23 +58,19 @@ def test_a_run_killed_at_any_moment_pays_no_answer_twice_and_ends_the_same(own_f
         expected = settled(own_folder / "whole.json")
         chance, again = random.Random(7), []
         for number in range(KILLS):
-            log.write_text("")
+            server.requests.clear()
+            answered = server.answered
             run = start(f"{number}.json", "--resume")
             before = int((number + chance.random()) / KILLS * QUESTIONS)
-            while len(log.read_bytes().splitlines()) < before and run.poll() is None:
+            while server.answered - answered < before and run.poll() is None:
                 time.sleep(chance.uniform(0.0, 0.01))
             run.kill()
             run.wait()
             assert start(f"{number}.json", "--resume").wait() == 0
-            times = Counter(log.read_text("utf-8").splitlines())
+            times = Counter(request.prompt for request in server.requests)
             assert len(times) == QUESTIONS
             assert set(times.values()) <= {1, 2}
             again.append(sum(times.values()) - QUESTIONS)
             assert again[-1] <= CONCURRENCY, f"killed after {before} answers"
             assert settled(own_folder / f"{number}.json") == expected
-        print(f"answered twice after each of {KILLS} kills: {again}")
-    finally:
-        server.kill()
-        server.wait()
-        if server.stdout is not None:
-            server.stdout.close()
+        print(f"asked twice after each of {KILLS} kills: {again}")

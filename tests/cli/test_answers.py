@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -154,29 +152,6 @@ def test_a_failing_gate_hides_no_failed_question(ask) -> None:
     assert "1 of 12 questions have no answer" in done.stderr
 
 
-def test_of_many_failures_the_first_are_shown_and_the_rest_counted(ask) -> None:
-    with ChatServer(lambda request: answer("")) as server:
-        done, _ = ask(server, exit_code=3)
-    assert done.stderr.count("warning: no answer to q") == 5
-    assert "… and 7 more, all in the results" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_run_that_ends_before_its_first_call_leaves_the_journal_to_resume(ask, story: Path) -> None:
-    """A graph that fails to load after the journal was opened, in a process of its own as in life."""
-    journal = story / "data/results/story-eval-results.journal.jsonl"
-    (story / "broken-KG.json").write_text("{")
-    with ChatServer(polite) as server:
-        ask(server, "--resume", *UNCACHED)
-        before = journal.read_bytes()
-        words = ["eval", "--dataset", "story-eval.jsonl", "-g", "broken-KG.json"]
-        command = [sys.executable, "-m", "tiny_graph_rag", *words]
-        assert subprocess.run(command, cwd=story, capture_output=True).returncode == 2
-        assert journal.read_bytes() == before
-        ask(server, *UNCACHED, "--resume")
-    assert len(server.requests) == 12
-
-
 def test_the_cap_stops_in_order_and_a_higher_one_goes_on(ask) -> None:
     with ChatServer(polite) as server:
         done, found = ask(server, "--max-cost", "0.025", *UNCACHED, exit_code=1)
@@ -188,17 +163,6 @@ def test_the_cap_stops_in_order_and_a_higher_one_goes_on(ask) -> None:
         _, found = ask(server, "--max-cost", "1", "--resume", *UNCACHED)
     assert server.answered == 12
     assert found["summary"]["answers"]["complete"] is True
-
-
-def test_a_cap_reached_while_the_service_fails_ends_with_3_and_the_reason(ask) -> None:
-    def script(request: Request) -> Action:
-        return error(503, "busy") if request.number % 5 == 4 else polite(request)
-
-    with ChatServer(script) as server:
-        done, found = ask(server, "--max-cost", "0.02", *UNCACHED, exit_code=3)
-    assert "before --max-cost 0.02" in done.stderr
-    assert "the server failed (503): busy" in done.stderr
-    assert found["summary"]["failed"] > 0
 
 
 def test_a_service_that_refuses_from_then_on_ends_with_3_and_what_there_is(ask) -> None:

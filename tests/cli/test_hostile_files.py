@@ -11,14 +11,12 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import read_json, write_gold, write_kg
 from tiny_graph_rag.config.sources import NO_CACHE, cache_folder
-from tiny_graph_rag.gold.validate import are_alike
 from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Console
 
@@ -59,19 +57,16 @@ LAUGHS = "openai:\n prices:\n  a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 YAML = {
     "deep": ("[" * 30_000, "nested more than 50 levels deep"),
-    "deep mappings": ("{a: " * 30_000, "nested more than 50 levels deep"),
     "laughs": (LAUGHS, "more than 20 aliases"),
     "twice": ("openai: {model: a}\nopenai: {model: b}\n", "'openai' is given twice"),
     "twice inside": ("openai: {model: a, model: b}\n", "'model' is given twice"),
     "month 13": ("evaluation: {seed: 2026-13-45}\n", "must be a whole number"),
     "infinite": ("openai: {timeout: .inf}\n", "must be"),
-    "no number": ("openai: {timeout: .nan}\n", "must be"),
     "a date": ("openai: {timeout: 2026-01-01}\n", "must be a number"),
     "binary": ("openai: {model: !!binary x}\n", "not YAML"),
     "a list of keys": ("? [a, b]\n: 1\n", "not YAML"),
     "a NUL": ("openai: {model: 'a\0b'}\n", "not YAML"),
     "an object": ("openai: !!python/object/apply:os.system [exit]\n", "not YAML"),
-    "many digits": ("openai: {max_tokens: " + "9" * 5000 + "}\n", "config.yaml"),
     "another key": ("retrieval:\n  hopps: 3\n", "unknown key 'retrieval.hopps'; did you mean 'hops'?"),
     "another section": ("retreival: {hops: 3}\n", "unknown section 'retreival'; did you mean 'retrieval'?"),
     "text": ("retrieval: {hops: many}\n", "retrieval.hops must be a whole number, got the string 'many'"),
@@ -116,15 +111,11 @@ NODE = '{"type": "node", "id": "0", "labels": ["P"]}\n'
 # A file, the command that reads it, and what it says.
 BROKEN = [
     ("g.qrels", "q1 0 e1 ²\n", f"{SCORE} ./g.qrels", ""),
-    ("g.qrels", "q1 0 e1 --1\n", f"{SCORE} ./g.qrels", ""),
     ("g.qrels", f"q1 0 e1 {2**70}\n", f"{SCORE} ./g.qrels", ""),
     ("g.qrels", "q1 0 e\0 1\n", f"{SCORE} ./g.qrels", ""),
     ("g.csv", "query_id,doc_id\nq1,\0\n", f"{SCORE} ./g.csv", ""),
-    ("g.csv", "query_id,doc_id,doc_id\nq1,a,b\n", f"{SCORE} ./g.csv", ""),
-    ("g.jsonl", '{"query": "a", "query": "b", "reference_entities": []}\n', f"{SCORE} ./g.jsonl", ""),
     ("g.jsonl", '{"query": "a", "reference_entities": [], "id": "\\ud800"}\n', f"{SCORE} ./g.jsonl", ""),
     ("g.jsonl", '{"query": "a", "reference_entities": ' + "[" * 3000 + "\n", f"{SCORE} ./g.jsonl", ""),
-    ("g.json", '{"q1": ' + "[" * 3000, f"{SCORE} ./g.json", ""),
     *(
         ("r.json", json.dumps({"kind": kind, "schema_version": 1}), REPORT, OF_RESULTS)
         for kind in (["eval"], {}, None, 7, "evil")
@@ -154,17 +145,11 @@ LONG = "x" * 300
     "command",
     [
         f"eval --dataset {LONG} --skip-generation",
-        f"eval --dataset a-eval.jsonl -g {LONG} --skip-generation",
         f"{EVAL} -o ./{LONG}.json",
         f"{EVAL} --set retrieval.vocabulary={LONG}",
-        f"{EVAL} --config {LONG}",
         f"{EVAL} --save-run ./{LONG} -o ./o.json",
         f"score --run {LONG} --gold {LONG}",
-        f"convert -g a-KG.json -o ./{LONG}.graphml",
-        f"generate -g a-KG.json -o ./{LONG}.jsonl",
         f"report {LONG}",
-        f"history {LONG}",
-        f"init --config {LONG}",
         "stats -g a-KG.json/x",
     ],
 )
@@ -336,19 +321,3 @@ def test_views_of_duckdb_are_not_read(own_folder: Path, run_cli) -> None:
         database.execute("CREATE VIEW edges AS SELECT i AS source, 1 AS target FROM range(1000000000) t(i)")
     done = run_cli("stats -g ./g.duckdb", code=0)
     assert "Ann 1, Ben 1" in done.output  # the table's relation and no other
-
-
-def test_a_chunk_that_is_no_text_ends_no_reading(own_folder: Path, run_cli) -> None:
-    found = {"queries": {"a": "Where?"}, "corpus": {"n1": "Mill"}, "relevant_docs": {"a": [{"n": 1}, "n1"]}}
-    (own_folder / "g.json").write_text(json.dumps(found))
-    done = run_cli("dataset convert ./g.json -o ./out.jsonl")
-    assert done.exit_code in (0, 2), done.output
-
-
-def test_long_questions_of_one_letter_are_compared_in_time() -> None:
-    """Of one letter repeated, the comparison takes time with the cube of its length."""
-    started = time.process_time()
-    assert are_alike("x" * 200_000, "x" * 200_000)
-    assert are_alike("x" * 199_999 + "y", "x" * 200_000)
-    are_alike("x" * 300 + "y" * 200_000, "x" * 299 + "z" + "y" * 200_000)
-    assert time.process_time() - started < 5

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import read_json, write_set
-from tests.tools.chat_server import Action, ChatServer, Request, answer, error
+from tests.tools.chat_server import Action, ChatServer, Request, answer
 
 USAGE = {"prompt_tokens": 300, "completion_tokens": 50, "total_tokens": 350}  # above what we count ourselves
 ONE_CALL = 300 / 1e6 + 50 * 10 / 1e6  # USD, at $1 and $10 a million
@@ -166,15 +166,6 @@ def test_a_failed_call_is_a_failed_question_and_no_empty_list(ask, retriever: st
     assert len(server.requests) == 8
     assert found["summary"]["failed"] == 0
     assert found["results"][2]["linked"][0]["name"] == "Clara"
-
-
-def test_failures_without_answers_are_listed_too_and_end_with_3(ask) -> None:
-    with ChatServer(lambda request: error(400, "no such thing")) as server:
-        done, found = ask(server, "--skip-generation", exit_code=3)
-    assert "no link to a: linking failed: the API refuses the request (400): no such thing" in done.stderr
-    assert "3 of 3 questions have no link" in done.stderr
-    assert found["summary"]["failed"] == 3
-    assert found["summary"]["by_tag"]["he"]["failed"] == 1
 
 
 @pytest.mark.slow

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import HANGS, ROOT, read_json, write_set
+from tests.conftest import ROOT, read_json, write_set
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.retrieval import walks
 
@@ -27,22 +24,6 @@ def tale(own_folder: Path) -> Path:
     write_set(own_folder, "tale", ["Anna", "Bertram", "Rex"], relations, *questions)
     (own_folder / "mine.py").write_text(OWN, "utf-8")
     return own_folder
-
-
-def one_log(folder: Path, *arguments: str, **environment: str) -> list[str]:
-    """What standard output and error hold where both go to one file."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "main.py"), *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        timeout=HANGS,
-        check=False,
-    )
-    return done.stdout.splitlines()
 
 
 @pytest.mark.slow
@@ -136,13 +117,6 @@ def test_parts_of_a_set_without_a_suffix_are_of_its_own_format(tale: Path, run_c
     assert run_cli("generate -g", SAMPLE, "--n", "1", "-o", "./made").exit_code == 0
     refused = run_cli("dataset split own.csv -o ./parts.foo", code=2)
     assert "doesn't say the format; end it in one of: .jsonl" in refused.stderr
-
-
-@pytest.mark.slow
-def test_an_error_stands_below_what_was_said_before_it(tale: Path) -> None:
-    log = one_log(tale, *EVAL, "--fail-under", "precision@5>=1")
-    assert log[0].startswith("tale-eval · 40 questions")
-    assert log[-1].startswith("error: gate precision@5>=1")
 
 
 @pytest.mark.parametrize("command", [("query", "x"), ("visualize",), ("generate",), ("stats",)])

@@ -75,22 +75,6 @@ def test_whatever_a_function_returns_is_ranked_as_it_says(folder: Path, code: st
     assert rows["b"]["metrics"] == {"recall@2": 0.5, "mrr": 0.5}  # Ann stands second, Ben nowhere
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("when", ["imported", "asked"])
-def test_a_function_that_changes_the_folder_moves_no_result(folder: Path, when: str) -> None:
-    (folder / "elsewhere").mkdir()
-    change = "os.chdir(os.path.join(os.path.dirname(__file__), 'elsewhere'))"
-    code = {
-        "imported": f"import os\n{change}\ndef retrieve(q):\n    return ['Dover']",
-        "asked": f"import os\nasync def retrieve(q):\n    {change}\n    return ['Dover']",
-    }
-    write(folder, code[when])
-    told = run("my_rag.py:retrieve")
-    assert told.returncode == 0, told.stderr
-    assert results(folder)["summary"]["measures"]["recall@2"]["mean"] > 0
-    assert not list((folder / "elsewhere").iterdir())
-
-
 def test_a_function_of_an_importable_module(folder: Path) -> None:
     (folder / "pack").mkdir()
     (folder / "pack" / "rag.py").write_text("def find(q):\n    return ['Dover']", encoding="utf-8")
@@ -105,34 +89,6 @@ def test_what_the_graph_lacks_keeps_its_place_and_finds_no_reference(folder: Pat
     assert rows["a"] == {"recall@2": 0.0, "mrr": pytest.approx(1 / 3)}
     assert rows["c"] == {"recall@2": 0.0, "mrr": 0.0}  # Zoe is not in the graph, whoever says her name
     assert "count as wrong: 2, such as 'Nobody', 'Zoe'" in found.stdout
-
-
-@pytest.mark.slow
-def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path) -> None:
-    """A cut emoji, which no file can hold; and what the graph lacks stands in the saved run too."""
-    write(
-        folder, "def retrieve(q):\n    return {'entities': ['moon\\ud83d', 'Dover'], 'answer': 'cut \\ud83d'}"
-    )
-    for name in ("run.jsonl", "run.csv", "run.trec"):
-        found = run("my_rag.py:retrieve", "--save-run", f"./{name}")
-        assert found.returncode == 0, found.stderr
-        assert "moon?" in (folder / name).read_text(encoding="utf-8")
-    assert results(folder)["results"][0]["metrics"]["recall@2"] == 1.0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "change",
-    [('"score": null', '"score": {}'), ('"name": ', '"nom": '), ('"seconds": ', '"seconds": 1' + "0" * 400)],
-)
-def test_a_changed_journal_of_replies_is_refused_with_its_line(folder: Path, change: tuple[str, str]) -> None:
-    write(folder, "def retrieve(q):\n    return ['Dover']")
-    assert run("my_rag.py:retrieve").returncode == 0
-    journal = folder / "out.retrieved.jsonl"
-    journal.write_text(journal.read_text("utf-8").replace(*change).replace('"id": ""', '"id": null'), "utf-8")
-    found = run("my_rag.py:retrieve", "--resume")
-    assert found.returncode == 2
-    assert "out.retrieved.jsonl:1: not a line of a journal" in found.stderr
 
 
 def test_errors_and_timeouts_score_nothing_and_are_listed(folder: Path) -> None:

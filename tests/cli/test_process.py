@@ -19,15 +19,7 @@ from tiny_graph_rag.measures import KINDS
 HARDSET = "김유정-동백꽃-hardset.jsonl"
 MAIN_JOB = ("eval", "--dataset", HARDSET, "--hops", "3", "--skip-generation")
 HEAVY = (
-    "openai",
-    "numpy.ma",
-    "matplotlib",
-    "networkx",
-    "scipy",
-    "polars",
-    "pandas",
-    "numba",
-    "tiktoken",
+    *("openai", "numpy.ma", "matplotlib", "networkx", "scipy", "pandas", "numba", "tiktoken", "dask"),
     "hypothesis",
 )
 API = ("openai", "tiktoken", "genai_prices", "httpx2")

@@ -259,18 +259,6 @@ def test_a_fact_whose_words_a_header_may_have_is_one(own_folder: Path) -> None:
     assert told(graph)[0] == ("Start of war", "precedes", "End of war")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["jsonl", "json", "node-link", "json.gz"])
-def test_a_long_first_record_changes_nothing(own_folder: Path, form: str) -> None:
-    long = "가" * 70_000
-    records = [{"note": "", "head": a, "relation": b, "tail": c} for a, b, c in FACTS]
-    records[0]["note"] = long
-    assert told(read_graph(write(own_folder, form, records))) == FACTS
-    nodes = [{"id": "Ann", "note": long}, {"id": "Ben"}, {"id": "hen"}]
-    links = [{"source": a, "type": b, "target": c} for a, b, c in FACTS]
-    assert told(linked(own_folder, nodes, links, graph={"about": long})) == FACTS
-
-
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
 def test_a_formula_is_guarded_and_read_as_it_was(
     own_folder: Path, run_cli: Callable[..., Result], name: str

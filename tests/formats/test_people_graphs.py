@@ -14,7 +14,7 @@ from tests.formats.test_json_lists import told
 from tests.formats.test_keys import FACTS, names_and_types, write
 from tiny_graph_rag import load_graph
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.graphs import found_at, read_graph
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 NODES = [
@@ -205,13 +205,3 @@ def test_pajek(own_folder: Path) -> None:
     assert "1 undirected relations among directed ones" in "".join(graph.notes.lines())
     with pytest.raises(GraphError, match=r"town\.net: \*Arcslist and \*Edgeslist are not read"):
         read_plainly(own_folder, "*vertices 2\r\n1 a\r\n2 b\r\n*edgeslist\r\n1 2\r\n", "town.net")
-
-
-def test_a_packed_graphml(own_folder: Path) -> None:
-    from tests.formats.test_graph_writers import GRAPHS
-
-    path = next(path for path in sorted((GRAPHS / "cognee").iterdir()) if path.suffix == ".graphml")
-    packed = own_folder / "c.graphml.gz"
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert found_at(packed)[0].name == read_graph(own_folder).origin.writer == "GraphML"
-    assert told(read_graph(packed)) == told(read_graph(path))

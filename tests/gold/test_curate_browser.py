@@ -166,17 +166,6 @@ def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> 
     assert (second.reference_entities, second.tags) == ((), ("no-answer",))
 
 
-def test_what_the_graph_says_of_a_candidate_is_shown_by_a_key(anna) -> None:
-    anna.keyboard.press("r")
-    anna.wait_for_selector("#candidates .relations li")
-    shown = anna.locator("#candidates .relations").inner_text()
-    first = anna.locator("#candidates .name").first.inner_text()
-    assert first in shown
-    assert "→" in shown
-    anna.keyboard.press("r")
-    until(anna, "document.querySelector('#candidates .relations') === null")
-
-
 def test_another_annotators_grades_show_once_ones_own_question_is_done(browser, draft) -> None:
     with (
         serving(draft, GRAPH) as running,
@@ -207,47 +196,6 @@ def test_what_no_retriever_found_is_found_by_typing_it_and_added(anna, draft) ->
     saved(anna, 1)
     assert grade_of(anna, "Crown Inn") == "2"
     assert journal_of(draft)[0]["entity"] == "e-crown-inn"
-
-
-def test_enter_before_the_reply_waits_for_the_names_of_what_was_typed(anna, draft) -> None:
-    anna.keyboard.press("/")
-    anna.keyboard.type("s")
-    anna.wait_for_selector("#found li[aria-selected=true]:not(:has-text('Crown Inn'))")
-    waiting = []
-    anna.route("**/api/search*", lambda request: waiting.append(request))
-    anna.locator("#search").fill("crown i")
-    anna.keyboard.press("Enter")  # the list still shows what "s" matched
-    arrived(anna, waiting, 1)
-    waiting.pop().continue_()
-    saved(anna, 1)
-    assert grade_of(anna, "Crown Inn") == "1"
-    assert [decision["entity"] for decision in journal_of(draft)] == ["e-crown-inn"]
-    assert anna.locator("#search").input_value() == ""
-    assert anna.locator("#found li").count() == 0
-
-
-def test_keys_judge_the_question_on_the_screen_while_the_next_one_is_on_its_way(anna) -> None:
-    first = anna.locator("#candidates .name").first.inner_text()
-    waiting = []
-    anna.route("**/api/question?*", lambda request: waiting.append(request))
-    anna.keyboard.press("n")  # the second question
-    anna.keyboard.press("2")  # of the first one, still on the screen
-    saved(anna, 1)
-    anna.keyboard.press("n")  # the third one, whose reply comes before the second one's
-    arrived(anna, waiting, 2)
-    second, third = waiting
-    third.continue_()
-    until(anna, "document.getElementById('query').textContent === 'Who visited Stoke Moran?'")
-    with anna.expect_response(second.request.url):
-        second.continue_()
-    anna.unroute("**/api/question?*")
-    anna.wait_for_timeout(100)
-    assert anna.locator("#query").inner_text() == "Who visited Stoke Moran?"
-    assert anna.locator("#candidates button[aria-pressed=true]").count() == 0
-    anna.keyboard.press("p")
-    anna.keyboard.press("p")
-    until(anna, "document.getElementById('query').textContent === 'Who killed Julia Stoner?'")
-    assert grade_of(anna, first) == "2"
 
 
 def test_half_a_korean_syllable_finds_the_name_while_it_is_typed(browser, run_cli, tmp_path) -> None:
@@ -340,21 +288,6 @@ def test_replies_take_back_nothing_of_what_is_still_on_its_way(anna) -> None:
         waiting.pop().continue_()
     saved(anna, 4)
     assert anna.evaluate(f"{grades}.map((button) => button.dataset.grade).join('')") == "2210"
-
-
-def test_the_gold_set_is_written_with_the_decisions_on_their_way(anna, draft) -> None:
-    waiting = []
-    anna.route("**/api/event", lambda request: waiting.append(request))
-    anna.keyboard.press("2")
-    anna.keyboard.press("Enter")
-    arrived(anna, waiting, 1)
-    anna.locator("#export").click()
-    for _ in range(2):
-        arrived(anna, waiting, 1)
-        waiting.pop().continue_()
-    until(anna, "document.getElementById('saved').textContent.includes('questions: 1, left: 2')")
-    (question,) = read_eval_set(draft.with_name("q-eval.jsonl"))
-    assert len(question.highly_relevant_entities) == 1
 
 
 def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(browser, draft) -> None:

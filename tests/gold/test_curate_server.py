@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import random
 import signal
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,23 +14,12 @@ import pytest
 
 from tests.conftest import HANGS, write_gold, write_kg
 from tests.gold.curating import Running, curate
-from tests.tools.mutations import VALUES
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.gold.curation import Curation, DraftJournal, read_journal
+from tiny_graph_rag.gold.curation import Curation, DraftJournal
 
 pytest.importorskip("uvicorn")
 from tiny_graph_rag.report.curation import CurationServer
-
-SOUND: dict[str, dict[str, Any]] = {
-    "judge": {"what": "judge", "entity": "Anna", "grade": 1},
-    "query": {"what": "query", "query": "Who is it?"},
-    "note": {"what": "note", "note": "odd"},
-    "tags": {"what": "tags", "tags": ["one", "two"]},
-    "done": {"what": "done", "done": True, "no_answer": False},
-    "undo": {"what": "undo", "of": 1},
-}
-ODD: tuple[Any, ...] = (*VALUES, 1.0, 2.0, 1e0, [[1]], {"a": []}, "²", "x" * 200, ["\ud800"])
 
 
 class Server(Running):
@@ -73,48 +61,6 @@ def server(own_folder: Path) -> Iterator[Server]:
     assert "Traceback" not in started.stop(signal.SIGTERM)
 
 
-@pytest.mark.slow
-def test_any_value_in_any_field_is_taken_and_readable_or_refused_in_words(server: Server) -> None:
-    """Each field of each event by each odd value; then as many events with several odd fields."""
-    chance = random.Random(1)
-    common = {"by": "anna", "question": "q1", "seen": 10**6, "key": None}
-    events = [
-        {**common, **sound, name: value}
-        for sound in SOUND.values()
-        for name in ("by", "question", "seen", "key", *sound)
-        for value in ODD
-    ]
-    chance.shuffle(events)
-    events = events[:250] + [
-        {**common, **chance.choice(list(SOUND.values()))}
-        | {
-            chance.choice([*common, "what", "entity", "grade", "of", "tags"]): chance.choice(ODD)
-            for _ in "ab"
-        }
-        for _ in range(50)
-    ]
-    acknowledged = 0
-    for event in events:
-        status, reply = server.send(event)
-        assert status in (200, 400, 409), (status, event, reply)
-        if status == 200:
-            acknowledged = max(acknowledged, reply["taken"]["n"])
-        else:
-            assert "internal error" not in reply["error"], (event, reply)
-    assert acknowledged > 0
-    assert len(read_journal(server.journal)) == acknowledged
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "query", ["since=%C2%B2", "since=-1", "since=%F0%9F", "since=" + "9" * 5000, "since=1e3", "since"]
-)
-def test_any_query_is_answered(server: Server, query: str) -> None:
-    for path in ("changes", "question", "search", "relations", "questions", "agreement"):
-        status, _ = server.ask("GET", f"/api/{path}?" + query)
-        assert status in (200, 404), path
-
-
 def test_what_is_no_event_is_refused(server: Server) -> None:
     for body in (b"", b"[]", b"1", b"null", b'"x"', b"{", b"\xff", b"[" * 5000, b'{"seen": true}', b"\x00"):
         status, reply = server.ask("POST", "/api/event", body)
@@ -152,31 +98,6 @@ def test_two_that_start_at_once_never_take_one_port(own_folder: Path) -> None:
             assert one.port != other.port
             with pytest.raises(UsageError, match=f"--port {one.port} is taken"):
                 other.listen(one.port)
-
-
-def test_a_body_without_end_is_refused_while_it_comes(server: Server) -> None:
-    import socket
-
-    own = f"127.0.0.1:{server.port}"
-    before = _resident(server.process.pid)
-    with socket.create_connection(("127.0.0.1", int(server.port)), timeout=HANGS) as connection:
-        connection.sendall(
-            f"POST /api/event HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\nX-Token: {server.token}\r\n"
-            "Content-Length: 2000000000\r\n\r\n".encode()
-        )
-        try:
-            for _ in range(400):  # 400 MB, were they taken
-                connection.sendall(b"x" * (1 << 20))
-        except OSError:
-            pass
-        else:
-            raise AssertionError("it took 400 MB")
-    assert _resident(server.process.pid) - before < 32 << 20
-    assert server.ask("GET", "/api/questions")[0] == 200
-
-
-def _resident(process: int) -> int:
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096
 
 
 @pytest.mark.slow

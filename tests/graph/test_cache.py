@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -149,20 +147,6 @@ def test_a_cache_that_cannot_be_written_is_done_without(source: Path, tmp_path: 
     assert content(read_graph(source, tmp_path / "c")) == content(read_graph(source))
 
 
-READ_THIRTY_TIMES = """
-from pathlib import Path
-import sys, tiny_graph_rag.formats.graphs as graphs
-graphs.CACHED_FROM_BYTES = 0
-print([graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2])).entities.names[2] for _ in range(30)])
-"""
-
-
-def test_two_processes_at_once_both_get_the_graph(source: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", READ_THIRTY_TIMES, source, tmp_path / "c"]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [process.communicate()[0] for process in both] == [f"{['Ann'] * 30}\n"] * 2
-
-
 def test_threads_of_one_process_do_not_write_into_one_file(source: Path, tmp_path: Path) -> None:
     wanted = content(read_graph(source))
     for number in range(5):
@@ -193,25 +177,6 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(
     assert found.sha256 == sha256_of(source)
     source.write_bytes(before)
     assert list(read_graph(source, tmp_path / "c").entities.names)[2] == "Ann"
-
-
-FULL_DISK = """
-from pathlib import Path
-import resource, signal, sys, tiny_graph_rag.formats.graphs as graphs
-graphs.CACHED_FROM_BYTES = 0
-resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # enough for a SHA-256
-graph = graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]))
-graph.derived('x', lambda: {'numbers': graph.relations.sources.repeat(1000)})
-print(graph.entities.names[2])
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="limits are Unix's")
-def test_a_full_disk_leaves_the_graph_and_no_half_file(source: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", FULL_DISK, source, tmp_path / "c"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("Ann\n", "")
-    assert [path.name for path in tmp_path.glob("c/graphs/*/*")] == []
 
 
 def test_derived_arrays_are_built_once_and_kept_beside_the_graph(source: Path, tmp_path: Path) -> None:

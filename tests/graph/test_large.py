@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -94,40 +90,6 @@ def test_what_is_left_out_is_counted(tmp_path, all_large):
     ]
     assert list(graph.relations.types) == ["r", "r", "RELATED_TO"]
     assert list(graph.relations.ids) == [""] * 3
-
-
-@pytest.mark.slow
-def test_a_load_that_was_killed_begins_again_and_leaves_nothing(tmp_path):
-    path, cache = tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache"
-
-    def load(until: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", KILLED, str(path), str(cache), until]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    for stage in ("entities and", "the order", "neighbours"):
-        assert load(stage).returncode == -signal.SIGKILL
-        assert not list(cache.glob("graphs/*/graph"))
-    for left in cache.glob("graphs/*/.*"):
-        os.utime(left, (0, 0))  # a young one may still be written
-    done = load("nothing")
-    assert not list(cache.glob("graphs/*/.*"))
-    assert load("nothing").stdout.strip() == done.stdout.splitlines()[-1]  # from the cache, without a word
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from tiny_graph_rag.graph import large
-import tiny_graph_rag.formats.graphs as graphs
-large.LARGE_FROM_ROWS = graphs.STREAMED_FROM_BYTES = graphs.CACHED_FROM_BYTES = 1
-
-def say(text):
-    print(text, flush=True)
-    if sys.argv[3] in text:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-print(len(graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]), say).relations))
-"""
 
 
 @pytest.mark.parametrize(("most", "problem"), [(300, "relations; at most 300"), (65, "entities; at most 65")])

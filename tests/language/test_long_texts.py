@@ -62,17 +62,6 @@ def test_of_texts_pasted_as_questions_the_beginnings_are_compared() -> None:
     assert not are_alike("word " * 20_000, "other " * 20_000)
 
 
-def test_patterns_without_going_back_find_what_they_found() -> None:
-    assert without_citations("Anna [1] , Ben  . so") == "Anna, Ben. so"
-    assert read_object('```json\n{"a": 1}\n```') == read_object(' ```{"a": 1}``` ') == {"a": 1}
-    assert [str(measure) for measure in parse_measures("ndcg@{1,3},rbp@{2,4},mrr")] == [
-        "ndcg@1", "ndcg@3", "rbp@2", "rbp@4", "mrr",
-    ]  # fmt: skip
-    assert [_final_of(text) for text in ("공(ball)", "Mill!", "7")] == [
-        _final_of(text) for text in ("공", "Mill", "7")
-    ]
-
-
 @pytest.mark.parametrize("text", ["\t" * LONG, "a (" * LONG, "\t" * 300])
 def test_a_long_text_is_no_name_with_a_short_form(text: str) -> None:
     assert long_and_short(text) is None

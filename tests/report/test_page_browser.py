@@ -348,16 +348,6 @@ def test_a_link_opens_its_question_and_filters_stand_in_the_address(browser, bes
         page.wait_for_function("document.querySelector('#query').textContent.includes('Whom')")
 
 
-def test_a_filter_that_hides_the_open_question_closes_it(browser, beside):
-    with pages.opened(browser, beside) as found:
-        page = found.page
-        assert page.locator("article.question").count() == 1
-        page.select_option("label:has-text('tag') select", "far")
-        assert page.locator("article.question").count() == 0
-        page.select_option("label:has-text('tag') select", "")
-        assert page.locator(".open").inner_text() == "Choose a question."
-
-
 def test_two_results_stand_side_by_side_with_what_flipped(browser, beside):
     with pages.opened(browser, beside) as found:
         page = found.page
@@ -367,21 +357,6 @@ def test_two_results_stand_side_by_side_with_what_flipped(browser, beside):
         assert "rank" in text
         assert page.locator(".row", has_text="dread").locator(".flip.won").count() == 1
         assert page.locator(".flip").count() == 1
-
-
-def test_settings_date_command_context_and_ground_truth_are_shown(browser, beside):
-    with pages.opened(browser, beside) as found:
-        page = found.page
-        page.locator(".made summary").click()
-        made = page.locator(".made").inner_text()
-        assert "tiny-graph-rag" in made
-        assert "hops 1" in " ".join(made.split())
-        assert "mine" in page.locator(".masthead").inner_text()
-        assert "UTC" in page.locator(".masthead").inner_text()
-        page.locator(".row").first.click()
-        asked = page.locator("dl.asked").inner_text()
-        assert "Who is Anna?" in asked
-        assert "She knows Bert." in asked
 
 
 def test_what_is_filtered_is_saved_as_csv_without_formulas(browser, beside):
@@ -398,22 +373,6 @@ def test_what_is_filtered_is_saved_as_csv_without_formulas(browser, beside):
         with page.expect_download() as download:
             page.get_by_role("button", name="Save as CSV").click()
         assert Path(download.value.path()).read_bytes().count(b"\r\n") == 2
-
-
-@pytest.mark.parametrize("width", [390, 768, 1280])
-def test_no_cell_breaks_letter_by_letter(browser, hardset, width):
-    """A cell that is one word stands in one line, however narrow the screen."""
-    with pages.opened(browser, hardset[0], viewport={"width": width, "height": 844}) as found:
-        broken = found.page.evaluate(
-            """() => [...document.querySelectorAll('td, th')].filter((cell) => {
-              const word = /^\\S{2,14}$/.test(cell.textContent);
-              if (!cell.offsetParent || cell.children.length || !word) return false;
-              const range = document.createRange();
-              range.selectNodeContents(cell);
-              return range.getClientRects().length > 1;
-            }).map((cell) => cell.textContent)"""
-        )
-        assert broken == []
 
 
 def test_the_page_speaks_korean(browser, tmp_path):

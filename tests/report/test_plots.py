@@ -10,7 +10,6 @@ import pytest
 from tests.report.make_results import results
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.report.document import Document, read_document
-from tiny_graph_rag.report.plots import drawn_figures
 from tiny_graph_rag.report.reports import write_reports
 
 pytest.importorskip("matplotlib")
@@ -78,15 +77,3 @@ def test_without_a_font_the_message_says_what_to_install(tmp_path, monkeypatch):
     korean = results(4, 8) | {"dataset": {"name": "동백꽃", "sha256": "", "selection": None}}
     with pytest.raises(UsageError, match=r"no font on this machine has the letters .*fonts-noto-cjk"):
         write_reports([document(tmp_path, "korean", korean)], ["png"])
-
-
-def test_a_long_title_stays_within_its_picture(tmp_path):
-    content = sweep()
-    for setting in content["settings"]:
-        setting["system"] = "a system with a rather long name, longer than a panel of the picture is wide"
-    for picture in drawn_figures([document(tmp_path, "long-sweep", content)]).values():
-        picture.draw_without_rendering()
-        ends = picture.get_window_extent()
-        titles = [picture._suptitle, *(axes.title for axes in picture.axes)]
-        for title in titles:
-            assert title is None or title.get_window_extent().x1 <= ends.x1

@@ -141,21 +141,3 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, message: s
     (tmp_path / "r.json").write_text(text, encoding="utf-8")
     with pytest.raises(RunError, match=message):
         read_results(tmp_path / "r.json")
-
-
-@pytest.mark.parametrize(
-    "odd", [b'"\xf8"', b"1e999", b"[" * 5000 + b"]" * 5000], ids=["utf-8", "number", "deep"]
-)
-@pytest.mark.parametrize("command", ["report", "history", "compare"])
-def test_a_part_that_no_type_names_may_be_broken_too(
-    odd: bytes, command: str, own_folder: Path, run_cli
-) -> None:
-    write_kg(own_folder / "x-KG.json", ["Ann"])
-    write_gold(own_folder / "x-eval.jsonl", {"query": "Ann?", "reference_entities": ["Ann"]})
-    done = run_cli("eval --dataset ./x-eval.jsonl -g ./x-KG.json --skip-generation -o ./r.json", code=0)
-    sound = (own_folder / "r.json").read_bytes()
-    (own_folder / "r.json").write_bytes(b'{"more": ' + odd + b"," + sound.lstrip()[1:])
-    more = ["./r.json"] if command == "compare" else []
-    done = run_cli(command, "." if command == "history" else "./r.json", *more)
-    assert done.exit_code in (0, 2), done.output
-    assert "internal error" not in done.output

@@ -82,19 +82,6 @@ def test_a_sweep_shows_the_chosen_measure_and_tag(browser, folder):
         assert cells[1].startswith(f"{third['by_tag']['multi-hop']['measures']['mrr']['mean']:.3f}")
 
 
-def test_a_sweep_says_in_korean_why(browser, folder):
-    done = CliRunner().invoke(
-        app, ["report", str(folder / "sweep.json"), "--lang", "ko", "-o", str(folder / "ko.html"), "--quiet"]
-    )
-    assert done.exit_code == 0, done.output
-    best = read_json(folder / "sweep.json")["recommended"]["overall"]
-    with pages.opened(browser, folder / "ko.html") as found:
-        said = found.page.locator(".advice-line").inner_text()
-    assert "설정" in said
-    assert best["reason"] not in said
-    assert all(value in said for name, value in best["values"].items() if f"{{{name}}}" in best["said"])
-
-
 def test_a_comparison_shows_every_measure_with_its_difference(browser, folder):
     comparison = read_json(folder / "comparison.json")
     with pages.opened(browser, folder / "comparison.html", **SCREENS["light"]) as found:

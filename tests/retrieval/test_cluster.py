@@ -76,16 +76,6 @@ def bare(parts: Iterator[bytes]) -> list[str]:
     return [json.dumps(whole.pop("results")), *(f"{key}: {json.dumps(whole[key])}" for key in whole)]
 
 
-def main_job(*command: str, home: Path) -> None:
-    """A command as users run it, in a process of its own."""
-    environment = {**os.environ, "XDG_CACHE_HOME": str(home), "PYTHONHASHSEED": "random"}
-    done = subprocess.run(
-        [sys.executable, "-m", "tiny_graph_rag", *command],
-        env=environment, cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # Dask's own, of sockets that a killed worker leaves
 def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, monkeypatch):
@@ -111,26 +101,6 @@ def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, mon
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-def test_a_killed_driver_leaves_no_half_file_and_the_cluster_goes_on(tmp_path):
-    target, log = tmp_path / "results.json", tmp_path / "driver.log"
-    job = ["eval", "--dataset", str(GOLD), "-g", str(GRAPH), "--skip-generation", "-o", str(target)]
-    with two_nodes(tmp_path) as (address, _):
-        job += ["--set", f"running.cluster={address}"]
-        command = [sys.executable, "-m", "tiny_graph_rag", *job]
-        with log.open("wb") as out:
-            driver = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
-        while driver.poll() is None and b"gold set" not in log.read_bytes():
-            time.sleep(0.01)
-        driver.kill()
-        driver.wait()
-        assert not target.exists() or json.loads(target.read_text())["results"]
-        assert not list(tmp_path.glob("*.tmp"))
-        main_job(*job, home=tmp_path / "driver")
-    assert len(json.loads(target.read_text())["results"]) == len(read_eval_set(GOLD))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
 def test_what_a_worker_can_not_do_is_said(tmp_path, monkeypatch):
     graph, examples, config = read_graph(GRAPH), read_eval_set(GOLD), Config().override(latency_sample=0)
     measures = default_measures(5)
@@ -150,19 +120,6 @@ def test_what_asks_a_service_or_needs_the_gold_set_stays_on_one_machine():
     alone = {"dense", "oracle", "run:x.trec", "hybrid:bfs+dense", "my_rag.py:retrieve"}
     for name in shared | alone:
         assert can_be_shared(Config().override(retriever=name)) == (name in shared)
-
-
-@pytest.mark.slow
-def test_without_an_address_nothing_of_a_cluster_is_loaded(tmp_path):
-    code = (
-        "import sys; from tiny_graph_rag.cli import app;"
-        f"app(['eval', '--dataset', {str(GOLD)!r}, '--skip-generation', '-o', {str(tmp_path / 'r.json')!r}],"
-        "standalone_mode=False);"
-        "print([each for each in ('dask', 'distributed', 'tiny_graph_rag.retrieval.cluster')"
-        " if each in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.endswith("[]\n")
 
 
 def test_an_address_where_no_scheduler_speaks_is_one_line(monkeypatch):

@@ -120,33 +120,6 @@ def test_texts_go_in_batches_and_repeated_ones_once(server: Service, tmp_path: P
     assert asked.note() == f"embeddings: 3 calls for 9 texts, 27 tokens, {UNKNOWN}"
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [error(429, "slow down", {"Retry-After": "0"}), Action(b"oops", 500), Action(b"{}", drop_after=1)],
-)
-def test_passing_trouble_is_tried_again(server: Service, tmp_path: Path, trouble: Any) -> None:
-    server.answers = lambda call, texts: trouble if call < 3 else None
-    assert embedder(server, tmp_path).vectors(["a"]).shape == (1, DIMENSIONS)
-    assert len(server.batches) == 3
-
-
-@pytest.mark.parametrize(
-    ("status", "words", "said", "calls"),
-    [
-        (401, f"bad key {KEY}", r"the key \(401\): bad key \*\*\*. Set OPENAI_API_KEY", 1),
-        (503, "under repair", r"server failed \(503\): under repair \(5 attempts\)", 5),
-    ],
-)
-def test_trouble_that_stays_ends_with_the_services_own_words_and_shows_no_key(
-    server: Service, tmp_path: Path, status: int, words: str, said: str, calls: int
-) -> None:
-    server.answers = lambda call, texts: error(status, words)
-    with pytest.raises(ServiceError, match=said) as raised:
-        embedder(server, tmp_path).vectors(["a"])
-    assert len(server.batches) == calls
-    assert KEY not in str(raised.value)
-
-
 @pytest.mark.parametrize("command", ["eval --dataset a-eval.jsonl --skip-generation", "query A?"])
 def test_a_missing_key_is_an_error_before_any_work(
     run_cli: Callable[..., Result], tmp_path: Path, command: str

@@ -1,7 +1,7 @@
 """A chat-completions server on loopback, for tests and benchmarks: real HTTP, scripted misbehaviour.
 
 In a test: `with ChatServer(script) as server: …` where `script(request)` returns an Action; as a process:
-`python -m tests.tools.chat_server --latency 0.2 --log answered.txt` says where it listens.
+`python -m tests.tools.chat_server --latency 0.2` says where it listens.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class ChatServer:
     together: no reply leaves before so many were in flight at once, however busy the machine is.
     """
 
-    def __init__(self, script: Script, latency: float = 0.0, log: str = "", together: int = 0) -> None:
-        self.script, self.latency, self.log, self.together = script, latency, log, together
+    def __init__(self, script: Script, latency: float = 0.0, together: int = 0) -> None:
+        self.script, self.latency, self.together = script, latency, together
         self.requests: list[Request] = []
         self.answered = self.at_once = self.most_at_once = 0
         self.arrived: list[float] = []
@@ -156,11 +156,11 @@ class ChatServer:
             while self.most_at_once < self.together:
                 await asyncio.sleep(0.005)
             await asyncio.sleep(self.latency + action.wait)
-            return await self._send(writer, action, request)
+            return await self._send(writer, action)
         finally:
             self.at_once -= 1
 
-    async def _send(self, writer: asyncio.StreamWriter, action: Action, request: Request) -> bool:
+    async def _send(self, writer: asyncio.StreamWriter, action: Action) -> bool:
         headers = {
             "Content-Type": "application/json",
             "Content-Length": str(len(action.body)),
@@ -176,9 +176,6 @@ class ChatServer:
             writer.write(action.body[: action.drop_after])
         if action.status == 200 and action.drop_after is None:
             self.answered += 1
-            if self.log:
-                with open(self.log, "a", encoding="utf-8") as stream:  # noqa: PTH123
-                    stream.write(json.dumps(request.body["messages"], ensure_ascii=False) + "\n")
         await writer.drain()
         return action.drop_after is None
 
@@ -187,9 +184,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     options.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    options.add_argument("--log", default="", help="file that gets a line for each answered request")
     given = options.parse_args()
-    server = ChatServer(lambda request: answer("An answer [1].", request), given.latency, given.log)
+    server = ChatServer(lambda request: answer("An answer [1].", request), given.latency)
     server.port = given.port
 
     async def forever() -> None:
