@@ -37,11 +37,7 @@ BROKEN = {
     "empty query": (record(2, query=" "), "'query' must be a question in words"),
     "missing relevant ids": (
         without(record(2), "relevant_chunk_ids", "highly_relevant_chunk_ids"),
-        "'relevant_chunk_ids' is missing",
-    ),
-    "highly relevant outside": (
-        record(2, highly_relevant_chunk_ids=["x"]),
-        "'x': highly relevant but not among",
+        "'reference_entities' is missing",
     ),
     "overlap": (record(2, irrelevant_chunk_ids=["c2"]), "'c2': relevant and irrelevant at once"),
 }

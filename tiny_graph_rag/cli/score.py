@@ -164,12 +164,9 @@ def _show(
     session.show(evaluation_lines(content, counts, None, {}))
     listed = [question for question in opened.questions if question.reference_entities]
     if not on_graph and wish.match is None and listed and opened.gold_format not in GRADED:
-        if any(question.judges_chunks for question in listed):
-            session.say("ids of chunks were compared as they are written")
-        else:
-            session.say(
-                "names were compared as they are written; with a graph (-g), an alias counts as its entity"
-            )
+        session.say(
+            "names were compared as they are written; with a graph (-g), an alias counts as its entity"
+        )
 
 
 def _sources(opened: Opened, request: Request) -> dict[str, dict[str, Any]]:

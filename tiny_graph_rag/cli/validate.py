@@ -126,7 +126,7 @@ def _graph(
     """The graph that was named, or that the set's name or the folder implies; None where there is none, or
     where nothing in the set names entities. Raises UsageError where one is needed."""
     if graph is None and not is_needed:
-        if not any(example.judged and not example.judges_chunks for example in examples):
+        if not any(example.judged for example in examples):
             return None
         try:
             session.graph_path(graph, examples)

@@ -241,14 +241,14 @@ ORIGIN_KEYS = _keys(
 FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
     """
     reference_entities: reference_entities references answer_entities entities entidades entités entità
-        entitäten сущности
-    highly_relevant_entities: highly_relevant_entities highly_relevant 핵심_정답
-    irrelevant_entities: irrelevant_entities irrelevant 오답
+        entitäten сущности relevant_chunk_ids
+    highly_relevant_entities: highly_relevant_entities highly_relevant 핵심_정답 highly_relevant_chunk_ids
+    irrelevant_entities: irrelevant_entities irrelevant 오답 irrelevant_chunk_ids
     seed_entities: seed_entities seeds seed topic_entity topic_entities 출발_개체
     ground_truth:
     tags: tags tag 태그
     context: context 앞_대화
-    expected_types: expected_types
+    expected_types: expected_types expected_doc_types
     reference_texts: reference_texts reference_contexts reference_context evidence evidences evidence_list
         evidence_texts gold_contexts gold_context ground_truth_contexts ground_truth_context
         source_context source_text context_texts supporting_passages supporting_texts gold_passages

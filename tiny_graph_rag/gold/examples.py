@@ -101,12 +101,6 @@ class Example:
         return graded
 
     @property
-    def judges_chunks(self) -> bool:
-        """Whether its record lists ids of chunks as relevant and names no entities: a RAG gold set's."""
-        row = self.source.row if self.source is not None and self.source.format not in GRADED else None
-        return isinstance(row, dict) and "relevant_chunk_ids" in row and "reference_entities" not in row
-
-    @property
     def written_id(self) -> str | int:
         """The id with the JSON type that it has in its file."""
         row = self.source.row if self.source is not None and self.source.format not in GRADED else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import chain, product
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -75,9 +75,7 @@ SINGLE_TAG = "no other question has the tag {tag}"
 NAMES_ALL = (
     "{n} of {all} questions ({share}) name all their references, so they test linking, not retrieval: {ids}"
 )
-KINDS_OF_CHUNKS = ("relevant", "irrelevant", "highly_relevant")
 IDS = ("id", "query_id", "question_id", "qid", "_id", "eval_id", "ID")
-HIGHLY_OUTSIDE = "{names}: highly relevant but not among the relevant ones; add them to 'relevant_chunk_ids'"
 OVERLAP = "{names}: relevant and irrelevant at once; keep one of the two"
 NO_ID = "{n} of {all} questions have no id and are named by their line; add ids to keep results comparable"
 SAME_ID = "the id is used {n} times; the later ones were renamed"
@@ -175,15 +173,10 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
     """Every finding of one question, in file order; then the one about many."""
     counts = Counter(_given_id(example) for example in examples)
     for example in examples:
-        relevant, irrelevant = example.relevant_entities, example.irrelevant_entities
-        if example.judges_chunks:
-            relevant, irrelevant, highly = (_chunks(example, kind) for kind in KINDS_OF_CHUNKS)
-            if outside := [id for id in highly if id not in relevant]:
-                names = _names(outside)
-                yield Finding.about(example, "error", "highly relevant outside", HIGHLY_OUTSIDE, names=names)
-            relevant += highly
-        if both := [name for name in dict.fromkeys(irrelevant) if name in relevant]:
-            yield Finding.about(example, "error", "relevant and irrelevant", OVERLAP, names=_names(both))
+        relevant, irrelevant = example.relevant_entities, dict.fromkeys(example.irrelevant_entities)
+        if both := [name for name in irrelevant if name in relevant]:
+            names = listed(list(map(repr, both)), LISTED)
+            yield Finding.about(example, "error", "relevant and irrelevant", OVERLAP, names=names)
         given = _given_id(example)
         if given is not None and given != example.id and counts[given] > 1:
             yield Finding.about(example, "error", "duplicate id", SAME_ID, n=str(counts[given]))
@@ -198,23 +191,11 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
         yield Finding("warning", "no id", without[0].line, "", Said(NO_ID, values))
 
 
-def _row(example: Example) -> Mapping[str, Any]:
+def _given_id(example: Example) -> str | None:
     source = example.source
     is_record = source is not None and source.format not in GRADED and isinstance(source.row, dict)
-    return source.row if source is not None and is_record else example.unknown
-
-
-def _given_id(example: Example) -> str | None:
-    row = _row(example)
+    row = source.row if source is not None and is_record else example.unknown
     return next((str(row[key]) for key in IDS if row.get(key) not in (None, "")), None)
-
-
-def _chunks(example: Example, kind: str) -> tuple[str, ...]:
-    return tuple(map(str, _row(example).get(f"{kind}_chunk_ids") or ()))
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:LISTED])) + (", …" if len(names) > LISTED else "")
 
 
 def check_references(

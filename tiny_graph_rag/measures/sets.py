@@ -58,7 +58,7 @@ def set_f1(judged: Judged, cutoff: int | None) -> Column:
     return defined(judged, divided(2 * hits(judged, cutoff), count))
 
 
-@measure("judged_bad", source="graded RAG gold sets (irrelevant_chunk_ids)", higher_is_better=False)
+@measure("judged_bad", source="graded gold sets (irrelevant_entities)", higher_is_better=False)
 def judged_bad(judged: Judged, cutoff: int | None) -> Column:
     """Entities among the first k that the gold set marks as irrelevant, divided by k; undefined without."""
     assert cutoff is not None

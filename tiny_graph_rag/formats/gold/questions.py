@@ -14,7 +14,7 @@ from typing import Any
 from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind, nearest
 from tiny_graph_rag.formats.detection import Format, registering
-from tiny_graph_rag.formats.gold.records import CHUNK_FIELDS, holds_names, is_ours, is_question, ours
+from tiny_graph_rag.formats.gold.records import holds_names, is_ours, is_question, ours
 from tiny_graph_rag.formats.records import folded, is_id, is_texts, records
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS
@@ -97,7 +97,7 @@ def sound_questions(path: Path, format: str) -> Sound:
     found, table = records(path, problems, is_question, FIELDS.keys(), wanted)
     every = list(found)
     rows = [record.row for record in every if isinstance(record.row, dict)]
-    if len(rows) > 1 and not any(row.get(field) for row in rows for field in CHUNK_FIELDS):
+    if len(rows) > 1 and not any(row.get("relevant_chunk_ids") for row in rows):
         for row in rows:  # a list that is empty everywhere is still to be filled
             row.pop("relevant_chunk_ids", None)
     names = _names_in(rows)
@@ -106,11 +106,9 @@ def sound_questions(path: Path, format: str) -> Sound:
         raise _no_query(rows, path)
     is_judged = any(example.judged for example in read.values())
     if is_judged and not any(row.get("draft") is True for row in rows):
-        in_chunks = any(example.judges_chunks for example in read.values())
-        expected = "relevant_chunk_ids" if in_chunks else "reference_entities"
         for place, example in read.items():
             if not example.judged:  # a question that lacks what the others have was forgotten
-                problems.add(place, MISSING, field=repr(expected))
+                problems.add(place, MISSING, field="'reference_entities'")
         read = {place: example for place, example in read.items() if example.judged}
     if not read and not problems:
         problems.add(path.name, EMPTY)
@@ -261,10 +259,11 @@ def example_of(row: Mapping[str, Any], number: int, source: Source | None = None
     record as its file has it."""
     truth = row.get("ground_truth")
     lists: dict[str, Any] = {name: tuple(row[name]) for name in STRING_LISTS if row.get(name) is not None}
+    highly = lists.get("highly_relevant_entities", ())  # of a name in both lists the higher grade counts
     return Example(
         id=str(row["id"]) if row.get("id") is not None else f"line-{number}",
         query=row["query"],
-        reference_entities=tuple(row.get("reference_entities") or ()),
+        reference_entities=tuple(name for name in row.get("reference_entities") or () if name not in highly),
         ground_truth=(truth,) if isinstance(truth, str) else tuple(truth or ()),
         reference_relationships=tuple(
             ReferenceRelationship(one["source"], one["target"], one.get("type") or "")

@@ -24,12 +24,6 @@ from tiny_graph_rag.formats.words import (
 
 LISTED = {*NAMES_OR_ANSWER}.union(*FIELDS.values())
 TEXTS_JUDGED = ("reference_entities", "reference_texts")
-CHUNK_FIELDS = {  # of the RAG gold JSON → ours
-    "relevant_chunk_ids": "reference_entities",
-    "highly_relevant_chunk_ids": "highly_relevant_entities",
-    "irrelevant_chunk_ids": "irrelevant_entities",
-    "expected_doc_types": "expected_types",
-}
 MEANT = {  # what a key speaks of → the field that it gives
     **{"entities": "reference_entities", "relations": "reference_relations", "answer": "ground_truth"},
     **dict.fromkeys(("chunks", "texts", "ids"), "reference_chunks"),
@@ -69,7 +63,7 @@ def is_question(row: Mapping[str, Any]) -> bool:
         for name, value in row.items()
         if name != "prompts" and not (value and is_texts(value))  # a list of questions is a column of them
     }
-    return bool(plain & {*QUERY_KEYS}) or bool({"reference_entities", "relevant_chunk_ids"} & row.keys())
+    return bool(plain & {*QUERY_KEYS}) or "reference_entities" in row
 
 
 class RenamedRecord(NamedTuple):
@@ -106,7 +100,6 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
         found |= {"query": turns[-1], "context": turns[:-1]}
     guessed = {name: field for name, field in taken.items() if folded(name) in meant}
     if table or not is_ours(row):
-        found |= _in_chunks(row, found)
         metadata = row.get("metadata")
         types = _types({**row, **(metadata if isinstance(metadata, dict) else {}), **row}, taken)
         tags = list(dict.fromkeys([*types, *(found.get("tags") or ())]))
@@ -114,16 +107,6 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
         found |= {"tags": tags} if tags else {}
     rest = {name: value for name, value in row.items() if name not in taken and name not in found}
     return RenamedRecord({**found, **rest}, guessed)
-
-
-def _in_chunks(row: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """What else a record says that judges ids of chunks as relevant: none of them twice, and that they are
-    all; its id stands for its words."""
-    if not {"relevant_chunk_ids", "highly_relevant_chunk_ids"} & row.keys():
-        return {}  # what is irrelevant says nothing of what is relevant
-    highly = found.get("highly_relevant_entities", ())
-    relevant = [id for id in found.get("reference_entities", ()) if id not in highly]
-    return {"reference_entities": relevant, "query": found.get("query", str(found.get("id", "")))}
 
 
 def _meant(row: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
@@ -166,9 +149,6 @@ def _spellings(
     for key, field in meant.items():
         spelled[field] += (key,)
     is_named = any(key in keys for key in spelled["reference_entities"])
-    if not is_named:
-        for key, field in CHUNK_FIELDS.items():
-            spelled[field] += (key,)
     as_names = () if is_named else tuple(key for key in NAMES_OR_ANSWER if keys.get(key) in names)
     spelled["reference_entities"] += as_names
     spelled["ground_truth"] += tuple(key for key in NAMES_OR_ANSWER if key not in as_names)
