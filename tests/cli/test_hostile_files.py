@@ -178,18 +178,6 @@ def test_a_key_given_on_the_command_line_is_in_no_results_file(folder: Path, run
     assert "run with *** at" in read_json("o.json")["made"]["command"]
 
 
-def test_history_passes_over_a_results_file_that_was_changed(folder: Path, run_cli) -> None:
-    run_cli(f"{EVAL} --set evaluation.latency_sample=0 -o ./past/a.json", code=0)
-    whole = (folder / "past/a.json").read_text("utf-8")
-    changes = (('"mean": ', '"meanx": '), ('"at": "2', '"at": "x'), ('"n": ', '"n": "x", "m": '), ("Z", ""))
-    for number, (old, new) in enumerate(changes):
-        assert old in whole
-        (folder / f"past/b{number}.json").write_text(whole.replace(old, new), "utf-8")
-    done = run_cli("history ./past", code=0)
-    # b1 has no time that can be read and takes the file's own; b3 has one without a zone.
-    assert [text for text in ("b0", "b1", "b2", "b3") if f" {text} " in done.stdout] == ["b1", "b3"]
-
-
 def peak_mib(*command: str) -> int:
     """Of a command in a process of its own."""
     code = (
@@ -217,24 +205,6 @@ def test_one_long_list_beside_short_ones_takes_no_table_of_all_times_the_longest
     (own_folder / "run.json").write_text(json.dumps(run))
     size = sum(path.stat().st_size for path in own_folder.glob("*.json")) >> 20
     assert peak_mib("score", "--gold", "./g.json", "--run", "./run.json", "-o", "./o.json") < 20 * size + 200
-
-
-def test_a_changed_results_file_is_told_from_a_mistake_of_the_program(folder: Path, run_cli) -> None:
-    run_cli("score --gold ./gold.csv --run ./run.trec -o ./x.json", code=0)
-    whole = (folder / "x.json").read_text()
-
-    for part in ("mean", "low", "high", "n"):
-        changed = json.loads(whole)
-        for measure in changed["summary"]["measures"].values():
-            measure[part] = ["x"]
-        (folder / "y.json").write_text(json.dumps(changed))
-        assert "was cut or changed" in run_cli("report ./y.json --report md,csv,html", code=2).output
-    for name in ("tags", "references", "query"):
-        changed = json.loads(whole)
-        changed["results"][0][name] = None
-        (folder / "y.json").write_text(json.dumps(changed))
-        done = run_cli("compare ./y.json ./y.json -o ./z.json", code=2)
-        assert f"results[0].{name}" in done.output
 
 
 def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:

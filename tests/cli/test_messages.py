@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -102,21 +101,6 @@ def test_a_graph_and_a_gold_set_in_each_others_place_are_told(
     done = run_cli("eval --dataset", gold, "-g", graph, "--skip-generation")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 2)
     assert hint in done.stderr
-
-
-def test_parts_of_a_set_without_a_suffix_are_of_its_own_format(tale: Path, run_cli) -> None:
-    (tale / "own.csv").write_text(
-        "question,references\nWho?,Anna\nWhat?,Rex\nWhy?,Anna\nWhen?,Rex\n", "utf-8"
-    )
-    assert run_cli("dataset split own.csv -o ./parts --share 50/50").exit_code == 0
-    assert (tale / "parts-dev.csv").read_text("utf-8-sig").startswith("id,query,reference_entities")
-    assert run_cli("dataset split tale-eval.jsonl -o ./parts/ --share 50/50").exit_code == 0
-    assert json.loads((tale / "parts/tale-eval-dev.jsonl").read_text("utf-8").splitlines()[0])["query"]
-    assert run_cli("dataset merge tale-eval.jsonl own.csv -o ./both").exit_code == 0
-    assert (tale / "both").read_text("utf-8").startswith('{"id": "q0"')
-    assert run_cli("generate -g", SAMPLE, "--n", "1", "-o", "./made").exit_code == 0
-    refused = run_cli("dataset split own.csv -o ./parts.foo", code=2)
-    assert "doesn't say the format; end it in one of: .jsonl" in refused.stderr
 
 
 @pytest.mark.parametrize("command", [("query", "x"), ("visualize",), ("generate",), ("stats",)])

@@ -272,24 +272,6 @@ def test_a_kill_in_the_middle_loses_nothing(browser, draft) -> None:
             again.stop(signal.SIGTERM)
 
 
-def test_replies_take_back_nothing_of_what_is_still_on_its_way(anna) -> None:
-    waiting = []
-    anna.route("**/api/event", lambda request: waiting.append(request))
-    for key in "221":
-        anna.keyboard.press(key)
-    arrived(anna, waiting, 1)
-    waiting.pop().continue_()
-    arrived(anna, waiting, 1)  # the first reply has come: the second one is sent
-    anna.keyboard.press("0")
-    grades = "[...document.querySelectorAll('#candidates button[aria-pressed=true]')]"
-    assert anna.evaluate(f"{grades}.map((button) => button.dataset.grade).join('')") == "2210"
-    for _ in range(3):
-        arrived(anna, waiting, 1)
-        waiting.pop().continue_()
-    saved(anna, 4)
-    assert anna.evaluate(f"{grades}.map((button) => button.dataset.grade).join('')") == "2210"
-
-
 def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(browser, draft) -> None:
     with (
         serving(draft, GRAPH) as running,

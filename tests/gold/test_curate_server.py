@@ -6,7 +6,6 @@ import http.client
 import json
 import signal
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,8 @@ import pytest
 
 from tests.conftest import HANGS, write_gold, write_kg
 from tests.gold.curating import Running, curate
-from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.gold.curation import Curation, DraftJournal
 
 pytest.importorskip("uvicorn")
-from tiny_graph_rag.report.curation import CurationServer
 
 
 class Server(Running):
@@ -85,19 +80,6 @@ def test_nothing_is_told_without_the_token_or_to_another_origin(server: Server) 
         assert server.ask("POST" if body else "GET", path, body, **headers)[0] == status, (path, headers)
     _, told = curate(*tale(server.journal.parent)).communicate(timeout=HANGS)
     assert "another `curate` has this journal" in told
-
-
-def test_two_that_start_at_once_never_take_one_port(own_folder: Path) -> None:
-    """Neither answers yet: the address that each prints is its own all the same."""
-    graph = read_graph(write_kg(own_folder / "tale-KG.json", ["Anna"]))
-    with closing(DraftJournal(own_folder / "tale-draft.journal.jsonl")) as journal:
-        curation = Curation({}, journal, lambda entity: None)
-        draft, gold = own_folder / "tale-draft.jsonl", own_folder / "tale-eval.jsonl"
-        one, other = (CurationServer(graph, {}, curation, draft, gold, {}) for _ in "ab")
-        with one.listen(None), other.listen(None):
-            assert one.port != other.port
-            with pytest.raises(UsageError, match=f"--port {one.port} is taken"):
-                other.listen(one.port)
 
 
 @pytest.mark.slow

@@ -121,22 +121,6 @@ def test_filter_search_sort_and_the_picture_work(browser, hardset):
         assert found.complaints == []
 
 
-def test_the_list_is_driven_by_keys(browser, hardset):
-    path, document = hardset
-    last = len(document["results"]) - 1
-    with pages.opened(browser, path, **SCREENS["light"]) as found:
-        found.page.locator(".rows").focus()
-        for key, at in (("Home", 0), ("ArrowDown", 1), ("End", last), ("ArrowUp", last - 1)):
-            found.page.keyboard.press(key)
-            assert found.page.locator(".question h2").inner_text() == document["results"][at]["query"]
-        chosen = found.page.locator(".row[aria-selected=true]")
-        assert chosen.get_attribute("id") == found.page.locator(".rows").get_attribute(
-            "aria-activedescendant"
-        )
-        found.page.keyboard.press("Enter")
-        assert found.page.evaluate("document.activeElement.className") == "question"
-
-
 def test_on_a_phone_a_question_takes_the_screen_and_gives_it_back(browser, hardset):
     path, _ = hardset
     with pages.opened(browser, path, **SCREENS["phone"]) as found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from typer.testing import CliRunner
 
 from tests.conftest import ROOT, read_json
 from tiny_graph_rag.cli.command import app, load
-from tiny_graph_rag.report.html import results_page
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
 pytestmark = [
@@ -21,7 +19,6 @@ pytestmark = [
 SCREENS = pages.SCREENS
 PAGES = ("sweep", "comparison", "everything")
 HARDSET = "김유정-동백꽃-hardset.jsonl"
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
 @pytest.fixture(scope="module")
@@ -97,18 +94,3 @@ def test_a_comparison_shows_every_measure_with_its_difference(browser, folder):
             table = found.page.locator("table.compared", has=found.page.get_by_text(caption, exact=True))
             assert table.locator("tbody tr").nth(0).inner_text().count("baseline") == 1
             assert f"+{rows[1]['difference']:.3f}" in table.locator("tbody tr").nth(1).inner_text()
-
-
-@pytest.mark.parametrize("name", ["sweep", "comparison"])
-def test_malicious_names_neither_run_nor_break(browser, folder, name):
-    text = (folder / f"{name}.json").read_text(encoding="utf-8")
-    for plain in ("bfs-plain", "multi-hop", "hops3", "김유정-동백꽃-hardset"):
-        text = text.replace(json.dumps(plain, ensure_ascii=False), json.dumps(EVIL + "Ω" * 5000))
-    path = folder / f"{name}-evil.html"
-    path.write_text(results_page(json.loads(text)), encoding="utf-8")
-    with pages.opened(browser, path, **SCREENS["light"]) as found:
-        assert found.page.locator("script").count() == 2
-        assert found.page.locator("img").count() == 0
-        assert found.page.evaluate("document.documentElement.scrollWidth") <= 1280
-        assert found.complaints == []
-        assert found.requests == [path.as_uri()]
