@@ -9,34 +9,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import ClassVar
 
-from tiny_graph_rag.gold.formulas import RelationStep
+from tiny_graph_rag.gold.patterns import RelationStep
 from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
-from tiny_graph_rag.language.inflection import infinitive, is_past, is_present, plural, takes_article
+from tiny_graph_rag.language.inflection import infinitive, is_present, plural, takes_article
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
 from tiny_graph_rag.language.words import is_dictionary_word, lemma, words_of_name
 
-_PREPOSITIONS = table("""
-    by in at of to with on for from into onto as about near under over after before between during through
-    against within upon across along among around behind inside outside toward towards
-    """)
+_PREPOSITIONS = table(
+    "by in at of to with on for from into about near under over after before through against"
+)
 _BE = table("is was are were")
 _PLURAL_VERBS = {"is": "are", "was": "were", "has": "have"}
 _WHERE = (" in", " at", " on")
 # What is true of many in the world, of whom a graph of facts has one: the person who lives in Rome.
 _OF_MANY = (*_WHERE, " for", " near", " member of")
-_KIN = table("""
-    parent child father mother son daughter sibling brother sister husband wife married
-    grandfather grandmother grandchild stepfather stepmother stepchild aunt uncle cousin
-    """)
-_NOUN_ENDINGS = tuple(table("er or ment tion ist ty age year date ance ence ship ing"))
-_DETERMINERS = table("the a an his her its their our my your this that some")
-_PRONOUNS = {"they": ("", "their"), "it": ("it", "its")}  # as an object (not of one person), before a noun
-_NOUNS = {Kind.PERSON: "person", Kind.PLACE: "place", Kind.GROUP: "organization"}  # where they share no other
+_POSSESSIVES = {"they": "their", "it": "its"}
+_NOUNS = {Kind.PLACE: "place", Kind.GROUP: "organization"}  # where they share no other
+# Of several words, such a name wants an article that nobody can tell: the Green Dome, Central Park.
+_BUILT_OR_MADE = table("event building facility landmark object item artifact artefact weapon document")
 _ROLE = re.compile(r"is (an?|the) (.+) of")
 
 
@@ -80,7 +75,11 @@ class English(Wording):
     pronouns: ClassVar[Mapping[Kind, str]] = {
         Kind.PERSON: "they", Kind.THING: "it", Kind.GROUP: "it", Kind.WORK: "it", Kind.OTHER: "it"
     }  # fmt: skip
-    follows_no_other: ClassVar[frozenset[str]] = _KIN | {"killed", "victim"}
+    follows_no_other: ClassVar[frozenset[str]] = table("""
+        parent child father mother son daughter sibling brother sister husband wife married
+        grandfather grandmother grandchild stepfather stepmother stepchild aunt uncle cousin
+        killed victim knows knew
+        """)
 
     def said(self, step: RelationStep) -> str:
         clause, asks_subject = self._seen(step)
@@ -100,103 +99,101 @@ class English(Wording):
 
     @cached_property
     def _clauses(self) -> list[Clause]:
-        """Of each relation type: by the table, the vocabulary, or, in a graph with entity types, its name."""
-        clauses = []
+        """Of each relation type: by the table, its name in a graph with entity types, or the vocabulary."""
+        clauses, read = [], read_clause if self.is_typed else listed_clause
         for name in self.index.graph.relations.types.names:
             words = [" ".join(words_of_name(word)) for word in (name, *self.vocabulary.get(name, ()))]
-            read = [listed_clause(words[0]), *map(read_clause, words[1:])]
-            read += [read_clause(words[0])] if self.is_typed else []
-            clauses.append(next(filter(None, read), Clause("")))
+            clauses.append(next(filter(None, [read(words[0]), *map(read_clause, words[1:])]), Clause("")))
         return clauses
 
     def is_name(self, entity: int) -> bool:
-        """Only what is written as a name is one: no bell-rope, no rainbow Apple, no Baboon."""
-        name, kind = str(self.index.graph.entities.names[entity]), Kind(int(self.kind_of[entity]))
+        """Only what is written as a name is one, no bell-rope, no rainbow Apple, no Baboon; and of those that
+        want an article only what is known to take it: not the Beatles."""
+        name, kind = str(self.index.graph.entities.names[entity]), self.kind_of[entity]
+        if kind == Kind.UNKNOWN and re.fullmatch(r"\S*[._(]\S*", name):
+            return True  # of source code
         words = [word for word in re.split("[ -]+", name) if word.casefold() not in FUNCTION_WORDS]
-        is_code = kind == Kind.UNKNOWN and re.fullmatch(r"\S*[._(]\S*", name) is not None
         is_common = kind == Kind.THING and len(words) == 1 and is_dictionary_word(name.casefold())
-        is_written_so = bool(words) and not any(word[:1].islower() for word in words)
-        return is_code or (is_written_so and not is_common)
+        is_made = " " in name and not self.words[entity].isdisjoint(_BUILT_OR_MADE)
+        wants_article = is_made or (kind == Kind.GROUP and is_present(name.casefold().split()[-1]))
+        is_lower = name[0].islower() or any(word[:1].islower() for word in words)
+        return bool(words) and not is_lower and not is_common and (not wants_article or takes_article(name))
 
-    def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase:
-        names = [self._with_article(seed, self.name(seed, called)) for seed in seeds]
-        if len(names) > 1:
-            return NounPhrase(f"both {' and '.join(names)}", True)
-        return NounPhrase(names[0], names[0] == "they")
-
-    def _with_article(self, seed: int, name: str) -> str:
-        is_title = self.kind_of[seed] == Kind.WORK or name.split()[0].casefold() in _DETERMINERS
-        return f"the {name}" if takes_article(name) and not is_title else name
+    def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase | None:
+        names = []
+        for seed in seeds:
+            name = self.name(seed, called)
+            is_title = self.kind_of[seed] == Kind.WORK or name.split()[0].casefold() in FUNCTION_WORDS
+            names.append(f"the {name}" if takes_article(name) and not is_title else name)
+        if len(names) == 1:
+            return NounPhrase(names[0], names[0] == "they")
+        is_clear = not re.search(
+            r",|\band\b|&", " ".join(names)
+        )  # both Black God, White Devil and Brainstorm
+        return NounPhrase(f"both {' and '.join(names)}", True) if is_clear else None
 
     def ask(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
         clause, asks_subject = self._seen(step)
         role, is_where = clause.role(many=ends.many), clause.words.endswith(_WHERE)
-        noun = ends.noun or ("" if ends.kind == Kind.PERSON else _NOUNS.get(ends.kind, ""))
-        is_who = ends.kind == Kind.PERSON or (self.nouns(step)[1] == "who" and not ends.noun)
+        is_who = ends.kind == Kind.PERSON or self.nouns(step)[1] == "who"
+        noun = ends.noun or _NOUNS.get(ends.kind, "")
         asks = "Who" if is_who else f"Which {plural(noun) if ends.many else noun}" if noun else "What"
         is_vague = asks == "What" and (of.clauses or (asks_subject and is_where))  # What is in Paris?
-        if _jars(clause, of) or (is_vague and not role):
+        if _jars(clause, of, asks_subject) or (is_vague and not role):
             return None
         if asks_subject and role:
             are = "are" if role == plural(role) else "is"
             return f"{'Who' if is_who else 'What'} {are} {_of(role, of)}?"
         if asks_subject:
-            many, whom = ends.many and asks.startswith("Which"), _object(of)  # `who` is singular
-            return f"{asks} {clause.says(many=many)} {whom}?" if whom and ends.kind != Kind.DATE else None
+            said = clause.says(many=ends.many and asks.startswith("Which"))  # `who` is singular
+            return None if of.text == "they" or ends.kind == Kind.DATE else f"{asks} {said} {of.text}?"
         is_cut_off = of.text.split()[-1] in _PREPOSITIONS  # Where does the man whom Bea works for live?
-        if role or is_cut_off or (of.clauses and is_who):
+        is_split = of.is_role and not is_where and clause.words.split()[0] in _BE  # Who are Bea's sons near?
+        if role or is_cut_off or is_split or (of.clauses and is_who):
             return None
-        if ends.kind == Kind.DATE and clause.words.startswith("is "):
-            clause = Clause(f"was {clause.words[3:]}")
         asked = clause.asked(of.text, many=of.many)
         if ends.kind in (Kind.DATE, Kind.PLACE) and is_where:
             return f"{'When' if ends.kind == Kind.DATE else 'Where'} {asked[:-3]}?"
-        is_odd = is_where and (of.clauses or (asks == "What" and ends.kind != Kind.WORK))
-        return None if is_odd else f"{asks} {asked}?"
+        return f"{asks} {asked}?"
 
     def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
         """A noun phrase of at most one clause."""
         (clause, asks_subject), many = self._seen(step), ends.many
-        role, noun = clause.role(many=many), "person" if ends.kind == Kind.PERSON else ends.noun
-        if _jars(clause, of):
+        role, noun = clause.role(many=many), ends.noun or ("person" if ends.kind == Kind.PERSON else "")
+        if _jars(clause, of, asks_subject):
             return None
         if role and asks_subject:
             return NounPhrase(_of(role, of), role == plural(role), of.clauses, is_role=True)
         is_one_of_many = clause.words.endswith(_OF_MANY) and kind_of_type(clause.nouns[1]) != Kind.WORK
-        is_odd = asks_subject and (is_one_of_many or not _object(of))
+        is_odd = asks_subject and (is_one_of_many or of.text == "they")
         if role or not noun or of.clauses or is_odd:
             return None
         name, said = plural(noun) if many else noun, f"{of.text} {clause.says(many=of.many)}"
         if asks_subject:
-            text = f"{'who' if noun == 'person' else 'that'} {clause.says(many=many)} {_object(of)}"
+            text = f"{'who' if ends.kind == Kind.PERSON else 'that'} {clause.says(many=many)} {of.text}"
         elif ends.kind == Kind.PLACE and said.endswith(_WHERE):
             text = f"where {said[:-3]}"
         else:
-            text = f"{'whom' if noun == 'person' else 'that'} {said}"
+            text = f"{'whom' if ends.kind == Kind.PERSON else 'that'} {said}"
         return NounPhrase(f"the {name} {text}", many, of.clauses + 1)
-
-
-def _object(of: NounPhrase) -> str:
-    return _PRONOUNS.get(of.text, (of.text,))[0]
 
 
 def _of(role: str, of: NounPhrase) -> str:
     """The role of Bea, their role."""
-    return f"{_PRONOUNS[of.text][1]} {role}" if of.text in _PRONOUNS else f"the {role} of {of.text}"
+    return f"{_POSSESSIVES[of.text]} {role}" if of.text in _POSSESSIVES else f"the {role} of {of.text}"
 
 
-def _jars(clause: Clause, of: NounPhrase) -> bool:
-    """Whether a verb comes twice, a thing in which something is is called `it`, or a noun of relation stands
-    before another one or before several: the parent of the friend of Bea."""
-    words = set(clause.words.split()) - _BE - _PREPOSITIONS - _DETERMINERS
+def _jars(clause: Clause, of: NounPhrase, asks_subject: bool) -> bool:
+    """Whether a thing in which something is is called `it`, or a noun of relation stands before another one
+    or before several: the parent of the friend of Bea, who knows the friends of Bea."""
+    is_role, are_several = bool(clause.role(many=False)), of.many and of.text != "they"
     is_in_it = of.text == "it" and clause.words.endswith(_WHERE)
-    are_several = of.many and of.text != "they"
-    is_of_some = (clause.role(many=False) and (are_several or of.is_role)) or (are_several and words & _KIN)
-    return bool(is_in_it or words & set(of.text.split()) or is_of_some)
+    return is_in_it or (is_role and (of.is_role or are_several)) or (of.is_role and of.many and asks_subject)
 
 
 @cache
 def _listed() -> dict[str, Clause]:
+    """The table: words of a type, verbs as infinitives → its clause; `*` is what the type itself says."""
     clauses = {}
     for types, phrase in phrase_lines("en"):
         said, _, nouns = phrase.partition(" | ")
@@ -207,31 +204,27 @@ def _listed() -> dict[str, Clause]:
     return clauses
 
 
+@cache
 def listed_clause(words: str) -> Clause | None:
-    """The table's clause for a relation type's words, with or without `is`, `was` or `has` before them."""
-    return _listed().get(words) or _listed().get(re.sub("^(?:is|was|has) ", "", words))
+    """The table's clause for a relation type's words: murdered, was murdered by, nephew of."""
+    bare = re.sub("^(?:is|are|was|were|has|had) (?:an? |the )?", "", words)
+    first, _, rest = bare.partition(" ")
+    names = (words, bare, "" if first.endswith("ing") else infinitive(bare))
+    name = next((name for name in names if name in _listed()), "")
+    if not name:
+        active = _listed().get(infinitive(first)) if rest == "by" and first.endswith("ed") else None
+        return replace(active, words=first, swapped=True) if active and active.words == "*" else None
+    clause = _listed()[name]
+    own = f"{plural(first)} {rest}".strip() if bare == name and clause.words == "*" else bare
+    own = name.removesuffix(" of") if " * of" in clause.words else own
+    return replace(clause, words=clause.words.replace("*", own), inverse=clause.inverse.replace("*", own))
 
 
 @cache
 def read_clause(words: str) -> Clause | None:
-    """The clause of a relation type's words, from the table or as they read; None where they are none."""
-    if (listed := listed_clause(words)) is not None:
-        return listed
-    parts = words.split()
-    if not 0 < len(parts) < 4 or not all(part.isascii() and part.isalpha() for part in parts):
-        return None
-    first, last = parts[0], parts[-1]
-    if len(parts) == 1:
-        is_verb = is_present(first) and not lemma(first).endswith(_NOUN_ENDINGS)
-        return Clause(first) if is_verb or is_past(first) else None
-    article = "an" if (first if first != "has" else parts[1])[0] in "aeiou" else "a"
-    if first == "has" and is_dictionary_word(last) and lemma(last) == last and not is_past(parts[1]):
-        return Clause(f"is {article} {' '.join(parts[1:])} of", swapped=True)
-    if last not in _PREPOSITIONS or (first in _BE and parts[1] in _DETERMINERS):
-        return None
-    if first in _BE or is_present(first):
-        return Clause(words)
-    if len(parts) > 2 or is_past(first):
-        is_passive = last == "by" and len(parts) == 2 and first.endswith("ed")
-        return Clause(first, swapped=True) if is_passive else None
-    return Clause(f"is {article} {words}") if last == "of" else None
+    """The clause of a relation type's words, from the table or of a noun: has symptom. None for all others:
+    a verb may want more than one object (she gave him it), a noun be one of either end."""
+    has, _, noun = words.partition(" ")
+    is_noun = has == "has" and is_dictionary_word(noun) and lemma(noun) == noun
+    article = "an" if noun[:1] in tuple("aeiou") else "a"
+    return listed_clause(words) or (Clause(f"is {article} {noun} of", swapped=True) if is_noun else None)

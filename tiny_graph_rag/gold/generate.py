@@ -17,9 +17,8 @@ import numpy as np
 from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import PATTERN, Example, ReferenceRelationship
-from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, says_nothing, seeds_of
 from tiny_graph_rag.gold.korean import Korean
-from tiny_graph_rag.gold.patterns import pattern_of
+from tiny_graph_rag.gold.patterns import RelationStep, StepIndex, pattern_of, says_nothing, seeds_of
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
 from tiny_graph_rag.gold.wording import Wording

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import ClassVar
 
-from tiny_graph_rag.gold.formulas import RelationStep
+from tiny_graph_rag.gold.patterns import RelationStep
 from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
-from tiny_graph_rag.language.function_words import final_consonant, table
+from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.inflection import infinitive
 from tiny_graph_rag.language.kinds import Kind, singular
 from tiny_graph_rag.language.particles import with_particle
 from tiny_graph_rag.language.words import words_of_name
@@ -23,38 +24,27 @@ from tiny_graph_rag.language.words import words_of_name
 _MARK = re.compile("~(으로|[이을과](?= ))?")
 _HEAD = re.compile(r"\{(\w+)(?:=(\w+))?\}")
 _HEADS = {Kind.PLACE: "곳", Kind.WORK: "작품", Kind.GROUP: "단체", Kind.DATE: "때"}
-_ANY = table("것 곳 작품 사물 사람")  # nouns of phrases that any kind of thing may replace
+_ANY = table("것 곳 작품 단체 직장 사물 사람 행사")  # nouns of phrases that any kind of thing may replace
 _TYPES = {
     "animal": "동물", "plant": "식물", "event": "사건", "organization": "단체", "group": "집단",
     "company": "회사", "family": "집안", "city": "도시", "town": "도시", "country": "나라", "village": "마을",
     "river": "강", "film": "영화", "movie": "영화", "book": "책", "novel": "소설", "song": "노래",
     "magazine": "잡지", "newspaper": "신문", "school": "학교", "university": "대학", "food": "음식",
+    "character": "인물", "등장인물": "인물", "인간": "사람",
 }  # fmt: skip
 _GENERAL = table("단체 집단 조직 기관 장소 작품")  # types that say less than a phrase's own noun
-_ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디", Kind.GROUP: "어디"}
-_ASKED_BY_NOUN = {
-    "곳": "어디",
-    "해": "언제",
-    "때": "언제",
-    "집안": "어느 집안",
-    "나라": "어느 나라",
-    "상": "어떤 상",
-}
-# A place or a group has many of whom the same is true, and a graph knows one: 서울에 사는 사람.
-_OF_MANY = (Kind.PLACE, Kind.GROUP)
-_MIEUM, _RIEUL_MIEUM = 16, 10  # finals as `final_consonant` numbers them
-_ADNOMINAL = ("한", "하는")  # forms of verbs that take an object; of others nobody knows what they take
-_NO_NOUN = ("다", "은", "는", "던", "된", "되", "로", "에", "의", "부분", "관련")
+_ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디", Kind.GROUP: "어디", Kind.DATE: "언제"}
 
 
 @cache
 def _listed() -> dict[str, tuple[str, str]]:
-    """Words of a type → its target seen from the source, its source seen from the target."""
-    found = {}
+    """Words of a type, of verbs the infinitive → its target seen from the source, its source seen from the
+    target; `*` is the type's own word."""
+    found: dict[str, tuple[str, str]] = {}
     for types, phrase in phrase_lines("ko"):
         forward, _, backward = phrase.partition(" | ")
-        pair = (forward, backward) if backward else (f"~이 {phrase} {{것}}", f"~을 {phrase} {{것}}")
-        found.update(dict.fromkeys(types, pair))
+        of_verb = (f"~이 {phrase} {{것}}", f"~을 {phrase} {{것}}")
+        found.update(dict.fromkeys(types, (forward, backward) if "~" in phrase else of_verb))
     return found
 
 
@@ -63,22 +53,19 @@ def phrases_of(name: str, vocabulary: tuple[str, ...] = ()) -> tuple[str, str] |
     """The two phrases of a relation type: (target seen from the source, source seen from the target); None
     where there are no Korean words for it."""
     words = " ".join(words_of_name(name)) or name
-    known = _listed().get(words) or _listed().get(re.sub("^(?:is|was|has) |하다$", "", words))
-    return known or next(filter(None, map(_korean_phrases, (*vocabulary, words))), None)
+    bare = re.sub("^(?:is|was|are|has) (?:an? |the )?|하다$| ?관계$", "", words)
+    for known in (words, bare, infinitive(bare)):
+        if known in _listed():
+            forward, backward = _listed()[known]
+            return forward.replace("*", known), backward.replace("*", known)
+    return next(filter(None, map(_verb_phrases, (*vocabulary, words))), None)
 
 
-def _korean_phrases(words: str) -> tuple[str, str] | None:
-    """Of Korean words: 소유하다, 소유한 → an adnominal form, 스승 → a noun."""
-    if not re.fullmatch("[가-힣0-9 ]+", words):
-        return None
-    if words.endswith("하다"):
-        words = words.removesuffix("하다") + "하는"
-    if words.endswith(_ADNOMINAL):
-        return f"~이 {words} {{것}}", f"~을 {words} {{것}}"
-    is_verb = final_consonant(words[-1]) in (_MIEUM, _RIEUL_MIEUM)  # 다스림, 만듦
-    if is_verb or words.endswith(_NO_NOUN):
-        return None
-    return f"~의 {words}", ""
+def _verb_phrases(words: str) -> tuple[str, str] | None:
+    """Of a Korean verb that takes an object: 소개하다, 소개한. A noun may be any: X의 설치 is no question."""
+    words = re.sub("하다$", "하는", words)
+    is_verb = re.fullmatch("[가-힣0-9 ]+(?:한|하는)", words)
+    return (f"~이 {words} {{것}}", f"~을 {words} {{것}}") if is_verb else None
 
 
 @dataclass(eq=False)
@@ -89,7 +76,7 @@ class Korean(Wording):
         Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.GROUP: "그곳", Kind.WORK: "그 작품"
     }  # fmt: skip
     follows_no_other: ClassVar[frozenset[str]] = table(
-        "부모 자식 아버지 어머니 아들 딸 형제 자매 형제자매 배우자 혼인한"
+        "부모 자식 아버지 어머니 아들 딸 형제 자매 형제자매 배우자 혼인한 결혼한 조부모 손주 조상 후손 아는"
     )
 
     def said(self, step: RelationStep) -> str:
@@ -123,13 +110,16 @@ class Korean(Wording):
 
     def ask(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
         text = self._phrase(step, of, ends)
-        asked = _ASKED_BY_NOUN.get(text.rpartition(" ")[2]) or _ASKED.get(ends.kind, "무엇")
-        return f"{with_particle(text, '은')} {asked}인가?" if text else None
+        return f"{with_particle(text, '은')} {_ASKED.get(ends.kind, '무엇')}인가?" if text else None
 
     def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
         text, template = self._phrase(step, of, ends), self._seen(step)[0]
-        is_anywhere = template.startswith("~에") and self.usual_kind(step.reversed) in _OF_MANY
-        is_one_of_many = text.endswith((" 사람", " 곳")) and (is_anywhere or " ~인" in template)
+        # A place or a group has many of whom the same is true, and a graph knows one: 서울에 사는 사람.
+        of_many = template.startswith("~에") and self.usual_kind(step.reversed) in (
+            Kind.PLACE,
+            Kind.GROUP,
+        )
+        is_one_of_many = ends.kind in (Kind.PERSON, Kind.PLACE) and (of_many or " ~인" in template)
         return None if is_one_of_many or not text else NounPhrase(text, clauses=of.clauses + 1)
 
     def _phrase(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str:
@@ -152,15 +142,11 @@ class Korean(Wording):
         return _MARK.sub(lambda mark: with_particle(of.text, mark[1] or ""), phrase, count=1)
 
     def _noun(self, ends: Ends, head: re.Match[str]) -> str:
-        """What the ends are called: by the phrase itself, by their type, else by their kind; "" where the
-        phrase is of people and they are none, or the other way round."""
+        """What the ends are called: by the phrase itself, by their type, else by their kind; "" where they
+        are people and the phrase speaks of something else."""
         own, own_of_person = head[1], head[2]
+        named = _TYPES.get(singular(ends.noun), "" if ends.noun.isascii() else ends.noun)
         if ends.kind == Kind.PERSON:
-            return own_of_person or ("사람" if own in ("것", "사람") else "")
-        is_nowhere = own == "곳" and ends.kind in (Kind.WORK, Kind.OTHER)
-        if own_of_person or is_nowhere or (own == "사람" and ends.kind != Kind.GROUP):
-            return ""
-        specific = "" if own in _ANY else own
-        named = _TYPES.get(singular(ends.noun), "") if ends.noun.isascii() else ends.noun
-        general = specific or _HEADS.get(ends.kind, own if own == "곳" else "것")
+            return own_of_person or (named or "사람" if own in ("것", "사람") else "")
+        general = _HEADS.get(ends.kind, "것") if own in _ANY else own
         return general if named in ("", *_GENERAL) else named

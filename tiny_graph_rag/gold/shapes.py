@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tiny_graph_rag.gold.formulas import Direction, Formula, Path, RelationStep, StepIndex, seeds_of
+from tiny_graph_rag.gold.patterns import Direction, Formula, Path, RelationStep, StepIndex, seeds_of
 from tiny_graph_rag.graph.names import NameIndex
 
 SHAPES = ("single", "chain", "intersection", "no-answer")
@@ -135,12 +135,6 @@ class Sampler:
         step = RelationStep(type, "both" if type in self.index.undirected else direction)
         return None if self.index.graph.adjacency.degrees[seed] < 2 else Path(seed, (step,))
 
-    def _step_from(self, entity: int, but: Sequence[RelationStep] = ()) -> RelationStep | None:
-        """A step from the entity that there are words for, along none of the relation types of `but`."""
-        types = self.rows_of.keys() - {step.type for step in but}
-        steps = [step for step in self.index.around(entity) if step.type in types]
-        return min(steps, key=lambda step: self._cost(step.type), default=None)
-
     def _chain(self, path: Path) -> Formula | None:
         """The path with two or three steps, each of another type: so none leads back the way it came."""
         lengths = range(max(self.hops[0], 2), min(self.hops[1], LONGEST_CHAIN) + 1)
@@ -148,10 +142,12 @@ class Sampler:
         self.lengths[length] += 1
         while len(path.steps) < length:
             image = sorted(self.index.images(path)[-1])
-            step = self._step_from(self._any(image), path.steps) if 0 < len(image) <= MOST_BETWEEN else None
-            if step is None:
+            types = self.rows_of.keys() - {step.type for step in path.steps}
+            around = self.index.around(self._any(image)) if 0 < len(image) <= MOST_BETWEEN else ()
+            steps = [step for step in around if step.type in types]
+            if not steps:
                 return None
-            path = Path(path.seed, (*path.steps, step))
+            path = Path(path.seed, (*path.steps, min(steps, key=lambda step: self._cost(step.type))))
         return (path,) if lengths else None
 
     def _intersection(self, path: Path) -> Formula | None:
@@ -166,11 +162,9 @@ class Sampler:
         return None if is_alone or len(self.index.find(formula)[0]) != 1 else formula
 
     def _no_answer(self, path: Path) -> Formula | None:
-        """What an entity lacks and another of its type, with which it shares two kinds of relations, has."""
-        step, types = self._step_from(path.seed), self.index.graph.entities.types.codes
-        like = self._begin(step.type) if step else None
+        """What an entity lacks and another of its type has."""
+        like, types = self._begin(self._any(self.types)), self.index.graph.entities.types.codes
         if like is None or types[like.seed] != types[path.seed]:
             return None
-        theirs, held = self.index.around(like.seed).keys(), self.index.around(path.seed).keys()
-        is_like = len(held & theirs) > 1 and path.steps[0].type not in {step.type for step in theirs}
-        return (Path(like.seed, path.steps),) if is_like else None
+        held = {step.type for step in self.index.around(like.seed)}
+        return None if path.steps[0].type in held else (Path(like.seed, path.steps),)

@@ -10,7 +10,7 @@ import random
 import re
 from dataclasses import dataclass
 
-from tiny_graph_rag.gold.formulas import seeds_of
+from tiny_graph_rag.gold.patterns import seeds_of
 from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -46,7 +46,8 @@ def variant(
         if len(seeds) != 1 or not called:
             return None
         query = wording.question(drawn.formula, drawn.answers, {seeds[0]: called})
-        introduced = wording.introduction.format(wording.named(seeds, {}).text).replace("..", ".")
+        of = wording.named(seeds, {})
+        introduced = wording.introduction.format(of.text if of else "").replace("..", ".")
         forms = [form for form in (called, *OTHER_FORMS) if re.search(rf"\b{form}", query or "")]
         return QuestionVariant(kind, query, "", (introduced,), tuple(forms[:1])) if query else None
     seed = seeds[int(chance.random() * len(seeds))]
@@ -83,7 +84,7 @@ def noisy_name(
 def slip(name: str, chance: random.Random) -> str | None:
     """The name with one slip inside: a Hangul letter taken for a similar one (점순 → 정순); of ASCII letters
     two swapped, or one left out. None where the name is too short or in another script."""
-    letters = list(nfd(nfc(name)))
+    letters = [part for letter in nfc(name) for part in (nfd(letter) if "가" <= letter <= "힣" else letter)]
     inner = [
         place
         for place in range(1, len(letters))

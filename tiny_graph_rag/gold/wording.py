@@ -1,42 +1,47 @@
 """From a formula to a question in words: what English and Korean have in common.
 
-Words for a relation come from a table of common relation types (phrases/*.txt), else from the graph's
-vocabulary, else from the type's own words where they read as a verb or a noun. What can't be said so that a
-person would say it is not asked.
+Words for a relation come from a table of common relation types (phrases/*.txt), else from the
+type's own words where they read as nothing else, else from the graph's vocabulary. What can't be said so that
+a person would say it is not asked.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tiny_graph_rag.gold.formulas import Formula, RelationStep, StepIndex, seeds_of
+from tiny_graph_rag.gold.patterns import Formula, RelationStep, StepIndex, seeds_of
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, is_date, kind_of_type
-from tiny_graph_rag.language.words import words_of_name
+from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, is_date, is_occasion, kind_of_type
+from tiny_graph_rag.language.words import HANGUL, words_of_name
 
 # Words of types that say no more than `thing`, or that nobody says of what has them.
 _NO_NOUNS = table("""
     thing object item artifact artefact concept idea topic theory number time date year material substance
     loc gpe org per role human individual facility body other event place location work who player
-    사물 물건 개념 시간 날짜 연도 위치 등장인물 인물
+    사물 물건 개념 시간 날짜 연도 위치 개체 기타 대상 항목
     """)
 _WORD = re.compile(r"\w+")
+_THINGS = frozenset((Kind.THING, Kind.WORK, Kind.OTHER, Kind.DATE))
+_FITTING = {  # kinds that can stand where a phrase speaks of one, beside what speaks of any thing
+    Kind.UNKNOWN: frozenset(Kind), Kind.PERSON: {Kind.PERSON}, Kind.PLACE: {Kind.PLACE},
+    Kind.GROUP: {Kind.GROUP, Kind.WORK}, Kind.THING: frozenset(Kind) - {Kind.PERSON, Kind.WORK},
+}  # fmt: skip
 
 
-def fits(kind: Kind, wanted: Kind) -> bool:
-    """Whether something of a kind can stand where a phrase speaks of another."""
-    if wanted == Kind.THING:
-        return kind != Kind.PERSON
-    return wanted == Kind.UNKNOWN or kind != Kind.UNKNOWN
+def fits(kind: Kind, noun: str, names: Iterable[str]) -> bool:
+    """Whether things of a kind, with these names, can stand where a phrase speaks of what the noun says."""
+    if noun in ("occasion", "행사"):
+        return all(map(is_occasion, names))
+    if noun == "who":
+        return kind in (Kind.PERSON, Kind.GROUP, Kind.UNKNOWN)
+    return kind in _FITTING.get(kind_of_type(noun), _THINGS)
 
 
 def phrase_lines(language: str) -> Iterator[tuple[list[str], str]]:
@@ -89,7 +94,7 @@ class Wording(ABC):
         """What the phrase calls the beginning of the step and what it leads to; "" for any thing."""
 
     @abstractmethod
-    def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase:
+    def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase | None:
         """The beginning of a question: one seed, or two of which the same is asked. called: a seed → what it
         is called here, where not by its name."""
 
@@ -115,9 +120,10 @@ class Wording(ABC):
         images[0], images[-1] = set(seeds), set(answers)
         names = seeds if self.is_typed else (*seeds, *answers)
         is_sayable = all(map(self.is_name, names)) and all(map(self._is_all, steps, images))
-        if self._leads_back(steps) or not is_sayable or Kind.DATE in self.kind_of[[*seeds]]:
+        is_torn = len(seeds) > 1 and self.kind_of[seeds[0]] == Kind.PLACE  # Who lives in both Rome and Bonn?
+        if not is_sayable or is_torn or self._leads_back(steps):
             return None
-        of: NounPhrase | None = self.named(seeds, called)
+        of = self.named(seeds, called)
         for place, step in enumerate(steps, 1):
             ends = self._ends(step, images[place - 1], images[place])
             if of is None or ends is None:
@@ -150,22 +156,22 @@ class Wording(ABC):
         return [frozenset(words) for words in found]
 
     @cached_property
-    def kind_of(self) -> NDArray[np.uint8]:
-        """(entities,): the kind of each, UNKNOWN where its words disagree."""
-        kinds = [{kind_of_type(word) for word in words} for words in self.words]
-        dates = map(is_date, self.index.graph.entities.names)
-        pairs = zip(kinds, dates, strict=True)
-        return np.array([Kind.DATE if date else max(k) if len(k) == 1 else 0 for k, date in pairs], np.uint8)
+    def kind_of(self) -> list[Kind]:
+        """The kind of each entity, UNKNOWN where its words disagree."""
+        kinds = []
+        for name, words in zip(self.index.graph.entities.names, self.words, strict=True):
+            found = {Kind.DATE} if is_date(name) else set(map(kind_of_type, words))
+            kinds.append(max(found) if len(found) == 1 else Kind.UNKNOWN)
+        return kinds
 
     def usual_kind(self, step: RelationStep) -> Kind:
         """The kind of most that relations of the step's type lead to."""
-        ends = self.kind_of[sorted(self.index.ends_of(step))]
-        return Kind(int(np.bincount(ends).argmax()))
+        return Counter(self.kind_of[row] for row in sorted(self.index.ends_of(step))).most_common(1)[0][0]
 
     def _leads_back(self, steps: Sequence[RelationStep]) -> bool:
         """Whether a step has no words, comes twice, is the one before turned round, or says kin of kin."""
         said, back = ([self.said(step) for step in way] for way in (steps, [step.reversed for step in steps]))
-        kin = [not self.follows_no_other.isdisjoint(_WORD.findall(words)) for words in said]
+        kin = list(map(self._is_of_kin, steps))
         pairs = zip(said, back[1:], kin, kin[1:], strict=False)
         return len({*said, ""}) <= len(said) or any(one == two or (a and b) for one, two, a, b in pairs)
 
@@ -177,20 +183,20 @@ class Wording(ABC):
     def _ends(self, step: RelationStep, begins: Collection[int], ends: Collection[int]) -> Ends | None:
         """What the step leads to; None where something at either end is of another kind than is usual there.
         ends: none for what does not exist, which is then like what the step leads to elsewhere."""
-        kind, before = self.usual_kind(step), self.usual_kind(step.reversed)
-        rows = sorted(ends or [row for row in self.index.ends_of(step) if self.kind_of[row] == kind])
-        is_usual = np.all(self.kind_of[rows] == kind) and np.all(self.kind_of[sorted(begins)] == before)
-        spoken_of = zip((before, kind), map(kind_of_type, self.nouns(step)), strict=True)
-        is_lacking = bool(ends) or self._is_lacking(begins, kind)
-        if not is_usual or not is_lacking or not all(fits(one, wanted) for one, wanted in spoken_of):
+        kind, before, kind_of = self.usual_kind(step), self.usual_kind(step.reversed), self.kind_of
+        rows = sorted(ends or [row for row in self.index.ends_of(step) if kind_of[row] == kind])
+        is_usual = {kind_of[row] for row in rows} == {kind} and {kind_of[row] for row in begins} == {before}
+        types, name = self.index.graph.entities.types.names, self.index.graph.entities.names.__getitem__
+        begin, end = self.nouns(step)
+        is_vague = kind == Kind.UNKNOWN and end in ("", "것") and types == ("OTHER",)  # what may be who
+        is_said = fits(before, begin, map(name, begins)) and fits(kind, end, map(name, rows))
+        is_optional = before == Kind.PERSON and kind in (Kind.PERSON, Kind.GROUP, Kind.WORK)
+        is_there = bool(ends) or (is_optional and not self._is_of_kin(step))  # everybody has a mother
+        if before == Kind.DATE or is_vague or not (is_usual and is_said and is_there):
             return None
         shared = frozenset.intersection(*(self.words[row] for row in rows)) - _NO_NOUNS
-        nouns = [word for word in shared if kind_of_type(word) != Kind.UNKNOWN]
+        nouns = [word for word in shared if kind_of_type(word) != Kind.UNKNOWN or HANGUL.search(word)]
         return Ends(kind, nouns[0] if len(nouns) == 1 else "", len(ends) > 1)
 
-    def _is_lacking(self, entities: Collection[int], kind: Kind) -> bool:
-        """Whether nothing next to the entities could be meant by a question for something of this kind: who
-        is based somewhere is located there too."""
-        near = {end for entity in entities for ends in self.index.around(entity).values() for end in ends}
-        is_like = kind not in (Kind.PERSON, Kind.WORK) and kind in self.kind_of[sorted(near)]
-        return not is_like and Kind.UNKNOWN not in self.kind_of[sorted(entities)]
+    def _is_of_kin(self, step: RelationStep) -> bool:
+        return not self.follows_no_other.isdisjoint(_WORD.findall(self.said(step)))

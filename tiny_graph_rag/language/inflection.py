@@ -16,16 +16,21 @@ _WITH_ARTICLE = table("""
     church family association society institute agency foundation federation council committee commission
     academy congress parliament senate order duchy isle tower battle war wars revolution rebellion crusade
     treaty cup championship championships olympics olympiads awards festival netherlands philippines bahamas
-    vatican
+    vatican uk us usa uae un eu ussr fbi cia nba nfl bbc nhs prize medal award oscar oscars grammy emmy trophy
+    territory team league orchestra courthouse garden gardens planetarium observatory center centre facility
+    zoo monument dam coast confederation dynasty caliphate commonwealth
     """)
-_BEFORE_OF = table("university college school bank house court department ministry city siege journal")
+_BEFORE_OF = table("""
+    university college school bank house court department ministry city siege journal king queen emperor duke
+    duchess prince princess lord president bishop representative statue institute bay lake mount
+    """)
 _ORDINAL = re.compile(r"(?:\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth|last)\b", re.I)
 
 
 def takes_article(name: str) -> bool:
     """Whether a proper name stands with `the`: the Kettle River, the University of Bonn."""
     before, of, _ = name.casefold().partition(" of ")
-    head = before.split()[-1]
+    head = re.split(" (?:in|for) ", before)[0].split()[-1]
     if "'s " in before or "’s " in before:
         return False
     return head in _WITH_ARTICLE or bool(of and head in _BEFORE_OF) or _ORDINAL.match(name) is not None
@@ -56,8 +61,11 @@ def is_past(word: str) -> bool:
     return not word.endswith("s") and (lemma(word) != word or (word.endswith("ed") and len(word) > 4))
 
 
-def infinitive(verb: str) -> str:
-    """The infinitive: write of wrote, envy of envied, box of boxed."""
-    if verb.endswith("ied") and len(verb) > 4:
-        return f"{verb[:-3]}y"
-    return _IRREGULAR.get(verb) or lemma(verb.removesuffix("ed") if verb.endswith("xed") else verb)
+def infinitive(words: str) -> str:
+    """With the first word as an infinitive: write of wrote, envy of envied, live in of lived in."""
+    verb, _, rest = words.partition(" ")
+    if verb.endswith(("ied", "ies")) and len(verb) > 4:
+        verb = f"{verb[:-3]}y"
+    else:
+        verb = _IRREGULAR.get(verb) or lemma(verb.removesuffix("ed") if verb.endswith("xed") else verb)
+    return f"{verb} {rest}".strip()

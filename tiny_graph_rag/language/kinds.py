@@ -39,7 +39,7 @@ NAMED_KINDS = frozenset((Kind.PERSON, Kind.PLACE, Kind.GROUP, Kind.WORK))  # of 
 
 _WORDS = {
     Kind.PERSON: """person people human character individual actor actress director writer author artist
-        musician politician scientist player role per 인물 사람 등장인물 작가 배우 감독 가수 정치인""",
+        musician politician scientist player role per 인물 사람 등장인물 인간 작가 배우 감독 가수 정치인""",
     Kind.PLACE: """place location loc gpe city town village country state region area building room facility
         site river mountain landmark address venue 장소 곳 지역 도시 나라 국가 마을 지명 건물 위치""",
     Kind.THING: """thing object item artifact artefact animal creature plant food product weapon tool vehicle
@@ -79,6 +79,20 @@ _DATE = re.compile(
 def is_date(name: str) -> bool:
     """Whether a name is a year, a month of a year or a day: 1936, 1990s, May 2001, 2001-05-13, 1936년 5월."""
     return _DATE.fullmatch(name.strip()) is not None
+
+
+_OCCASION = re.compile(
+    r"\b(?:battle|war|campaign|siege|revolution|rebellion|uprising|crusade|protests?|march|olympics|games|race|match"
+    r"|tournament|championships?|cup|meeting|conference|summit|festival|feast|wedding|trial|expedition|mission"
+    r"|competition|contest|debate)\b"
+    "|(?:전투|전쟁|운동|의거|대첩|해전|대회|회의|회담|시위|혁명|경기|축제|잔치|모임|원정|재판|토론|결혼식)$",
+    re.I,
+)
+
+
+def is_occasion(name: str) -> bool:
+    """Whether a name says that it is something to take part in, unlike a death or a promise."""
+    return _OCCASION.search(name) is not None
 
 
 # What a question word asks for, in words that types may have.
