@@ -29,7 +29,7 @@ _NO_NOUNS = table("""
     """)
 _WORD = re.compile(r"\w+")
 _THINGS = frozenset((Kind.THING, Kind.WORK, Kind.OTHER, Kind.DATE))
-_FITTING = {  # kinds that can stand where a phrase speaks of one, beside what speaks of any thing
+_FITTING = {  # kinds that can stand where a phrase speaks of this one; of all others, any of _THINGS
     Kind.UNKNOWN: frozenset(Kind), Kind.PERSON: {Kind.PERSON}, Kind.PLACE: {Kind.PLACE},
     Kind.GROUP: {Kind.GROUP, Kind.WORK}, Kind.THING: frozenset(Kind) - {Kind.PERSON, Kind.WORK},
 }  # fmt: skip
