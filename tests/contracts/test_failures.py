@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from tests.contracts.test_measures import EVERY as ALL
 from tests.contracts.test_measures import graph, judged_of, material  # noqa: F401 - a fixture
@@ -77,7 +78,7 @@ def test_a_failure_never_improves_a_mean_of_any_measure(graph) -> None:  # noqa:
         for question in range(QUESTIONS):
             failed = judged_of(graph, [*rankings[:question], [], *rankings[question + 1 :]], golds, bad)
             answered = np.arange(QUESTIONS) != question
-            after = means_of(replace(failed, answered=answered))
+            after = means_of(structs.replace(failed, answered=answered))
             assert_no_better(before, after, f"question {question} of {number} failed")
             # That the test can fail: as an empty list the same question does improve some means.
             improved += (
@@ -88,8 +89,10 @@ def test_a_failure_never_improves_a_mean_of_any_measure(graph) -> None:  # noqa:
 
 def test_all_failed_is_the_worst_mean_there_is(graph) -> None:  # noqa: F811
     rankings, golds, bad = material(graph, random.Random(3), QUESTIONS)
-    judged = replace(judged_of(graph, rankings, golds, bad), answered=np.zeros(QUESTIONS, dtype=bool))
-    empty = replace(judged_of(graph, [[]] * QUESTIONS, golds, bad), answered=np.zeros(QUESTIONS, dtype=bool))
+    judged = structs.replace(judged_of(graph, rankings, golds, bad), answered=np.zeros(QUESTIONS, dtype=bool))
+    empty = structs.replace(
+        judged_of(graph, [[]] * QUESTIONS, golds, bad), answered=np.zeros(QUESTIONS, dtype=bool)
+    )
     for measure, mean in means_of(empty).items():
         assert mean == measure.kind.worst, measure
     assert means_of(judged)[Measure("judged_bad", 3)] == 1

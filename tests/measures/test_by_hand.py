@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from tests.conftest import read_json
 from tests.measures.test_judged import judgments_of, run_of
@@ -77,7 +78,7 @@ def test_map_over_hits_forgets_what_was_not_found() -> None:
 
 def test_latency_is_the_mean_of_what_was_timed() -> None:
     judged = judge(run_of([1], [2], [3]), judgments_of([[1]], [[2]], [[3]]))
-    judged = replace(judged, seconds=np.array([0.1, 0.3, np.nan]))
+    judged = structs.replace(judged, seconds=np.array([0.1, 0.3, np.nan]))
     (found,) = means(score(judged, parse_measures("latency"))).values()
     assert (found.mean, found.n) == (pytest.approx(0.2), 2)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.conftest import ROOT
 from tiny_graph_rag import load_graph, load_questions
@@ -313,7 +314,7 @@ def test_the_best_of_questions_ranked_together_are_the_best_of_each_alone(
     questions = load_questions(ROOT / (name.format("eval", "eval") + ".jsonl")).examples[:16]
     config = Config().override(hops=2, compiled=False, exclude_seeds=exclude_seeds)
     linked = make_linker(graph, NameIndex.of(graph), config).link(questions)
-    linked = [*linked, *(replace(one, seeds=one.by_text) for one in linked[:20])]
+    linked = [*linked, *(structs.replace(one, seeds=one.by_text) for one in linked[:20])]
     together = make_retriever(graph, config.override(depth=3)).retrieve(linked)
     for number, question in enumerate(linked):
         alone = rows(graph, make_retriever(graph, config).retrieve([question]))

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from tests.conftest import ROOT, real
 from tiny_graph_rag.config import Config
@@ -38,7 +39,7 @@ def answers(graph, examples) -> dict[str, Decision | None]:
     evaluation = evaluate(graph, examples, config, default_measures(5))
     plan = Plan.of(config, (1, 2, 3, 4), (5,), {}, decide_by=NDCG)
     return {
-        "eval": tried_by_eval(replace(evaluation, scores={NDCG: NDCG.compute(evaluation.judged)})),
+        "eval": tried_by_eval(structs.replace(evaluation, scores={NDCG: NDCG.compute(evaluation.judged)})),
         "sweep": sweep(graph, examples, config, plan).recommended[""],
         "fix": find_fixes(graph, examples, config, NDCG, ("settings",)).decision,
     }

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from tiny_graph_rag.answers.answering import AnsweringTask, answer_all, answer_template
 from tiny_graph_rag.answers.context import ContextMaker
 from tiny_graph_rag.answers.judge import Judging, judge_all
@@ -177,7 +179,7 @@ class Answering:
         )
         self.session.show(answers_lines(answered))
         self.model.say_paid()
-        return replace(evaluation, answered=answered)
+        return structs.replace(evaluation, answered=answered)
 
     def _task(self, evaluation: Evaluation) -> AnsweringTask:
         return answering_task(

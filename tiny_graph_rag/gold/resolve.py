@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, distinct, found_in, stretches
@@ -23,8 +24,7 @@ from tiny_graph_rag.messages import said
 from tiny_graph_rag.shown import short_repr
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """One reference as written. item: which relevant item of its question it belongs to (from 0).
 
     resolved_by: "name", "alias", "folded", "form" (another form of the name), or None where no entity has
@@ -43,8 +43,7 @@ class Reference:
         return len(self.entities) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A name of the gold set with the entities that have it, and the rule that found them."""
 
     name: str
@@ -136,8 +135,7 @@ def _offsets(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:
     return np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judgments:
+class Judgments(Struct, frozen=True, eq=False):
     """The relevant items of each question, and which entities can fill them.
 
     item_offsets: int64 (questions + 1,); grades: int32 (items,), the grade of each item, unresolved ones too.

@@ -10,11 +10,11 @@ in most graphs meet before either has seen much. Hops are the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, expanded, found_in, unique
@@ -31,8 +31,7 @@ SLOTS_A_LEVEL = 1 << 14  # what numpy looks at in the time that a further level 
 QuestionEntities = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Neighbourhood:
+class Neighbourhood(Struct, frozen=True, eq=False):
     """entities: int32, nearest first, each once. levels: int64 (hops + 2,), where each hop's entities start
     and the last one's end."""
 

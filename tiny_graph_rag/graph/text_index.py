@@ -12,11 +12,11 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import Summed, counted, expanded, summed
@@ -61,8 +61,7 @@ def content_stems(text: str) -> list[str]:
     return [stem for word in words_in(text) if (stem := content_stem(word)) is not None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Postings:
+class Postings(Struct, frozen=True, eq=False):
     """Where stems stand: from offsets[i] to offsets[i + 1] the rows of stem i, each once, and how often."""
 
     offsets: NDArray[np.unsignedinteger[Any]]
@@ -74,8 +73,7 @@ class Postings:
         return self.rows[place].astype(np.int32), self.counts[place].astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bits:
+class Bits(Struct, frozen=True, eq=False):
     """entities: each once, which something speaks for (of a word: ascending); bits: int64, in thousandths."""
 
     entities: NDArray[np.signedinteger[Any]]

@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from tiny_graph_rag.language.folding import fold, folded_letters, nfc, nfd, without_accents
 from tiny_graph_rag.language.function_words import (
@@ -204,8 +205,7 @@ class Difference(StrEnum):
     SWAPPED = "two letters that changed places"
 
 
-@dataclass(frozen=True, slots=True)
-class NameCore:
+class NameCore(Struct, frozen=True):
     """text: what is left, without spaces. off: what was taken off. parts: the words that are left, in order;
     written: all of them.
     title, gloss: that were taken off, "" for none. comma: whether the words are turned round (`Holmes,

@@ -16,13 +16,13 @@ import contextlib
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import KeyTable, key_of, keys_of
@@ -154,8 +154,7 @@ def _words_of_part(part: re.Match[str]) -> Iterator[tuple[int, int]]:
             yield cuts[first], cuts[min(first + size, len(cuts) - 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A word of a text, folded, and its characters in the text."""
 
     text: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+
+from msgspec import Struct
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError
@@ -28,8 +29,7 @@ REFERENCES = frozenset(("coreference", "ellipsis"))  # rules of seeds that an ea
 TEXT = "text"  # the rule of a seed whose texts match the question
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
+class Seed(Struct, frozen=True):
     """An entity that a question names, and why we think so.
 
     mention: the words of the question (or of an earlier turn). start, end: their characters in the question,
@@ -68,8 +68,7 @@ class Seed:
         return self.rule in REFERENCES
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedQuestion:
+class LinkedQuestion(Struct, frozen=True):
     """A question with its seeds, in the order in which the text names them. id: the example's.
 
     error: why it could not be linked; such a question has failed, which is not the same as naming nothing.
@@ -100,8 +99,7 @@ class LinkedQuestion:
         return self.named or self.seeds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinkerTask:
+class LinkerTask(Struct, frozen=True, eq=False):
     """What a linker may be made from.
 
     chat: the model that it may ask, None where it `asks_model` not. done: gets each outcome of asking.

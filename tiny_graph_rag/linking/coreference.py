@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.language.folding import nfc
@@ -73,8 +73,7 @@ _AFTER_BARE = table("말고 외에 이외에 외 밖에 대신 혼자 자신 역
 _WORD = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Pronoun:
+class Pronoun(Struct, frozen=True):
     """start, end: its characters in the text, a demonstrative before it included."""
 
     start: int

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property, lru_cache
 from zlib import crc32
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -54,8 +56,7 @@ class Grade(IntEnum):
     FUNCTION = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """A place in a text that names entities. start, end: its characters. entities: in tie-break order.
 
     rule: exact, folded, particle, misfit-particle, alias, variant or accent. grade: how strong the
@@ -74,8 +75,7 @@ class Mention:
         return self.grade < Grade.RELATION
 
 
-@dataclass(slots=True)
-class NameReading:
+class NameReading(Struct):
     """A stretch of `Text.kept` that is a spelling of the graph.
 
     rows: of the index. fit: how the rest of its last word reads as particles, None where there is none.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, unknown, wrong_value
@@ -25,8 +26,7 @@ Compute = Callable[[Judged, int | None], Column]
 CutoffUse = Literal["required", "optional", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureKind:
+class MeasureKind(Struct, frozen=True):
     """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64.
 
     low, high: its range; the worst end is what a question counts that failed or that the run lacks. weight:

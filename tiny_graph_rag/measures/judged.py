@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up
@@ -28,8 +28,7 @@ Ends = Callable[[str], frozenset[int]]
 """What an end of a relation means: the entities that its name can be."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelationReference:
+class RelationReference(Struct, frozen=True):
     """A relation, expected or returned: the entities that its ends can mean, its type folded ("" is any)."""
 
     sources: frozenset[int]
@@ -49,8 +48,7 @@ class RelationReference:
         return not returned.type and bool(turned)
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievedContext:
+class RetrievedContext(Struct, frozen=True):
     """What one question retrieved as a subgraph, held against what the gold set expects.
 
     seeds: where paths begin. entities: that were retrieved. relevant: entities that can fill a reference.
@@ -68,8 +66,7 @@ class RetrievedContext:
     held: tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class Judged(Struct, frozen=True, eq=False):
     """What measures see. Ranks count after duplicates, and later matching entities of an already filled
     reference, were dropped.
 
@@ -105,7 +102,7 @@ class Judged:
     found: NDArray[np.int64] | None = None
     context: Callable[[int], RetrievedContext] | None = None
     seconds: NDArray[np.float64] | None = None
-    kinds: Mapping[str, JudgedKind | None] = field(default_factory=dict)
+    kinds: Mapping[str, JudgedKind | None] = {}
 
     __repr__ = short_repr
 
@@ -128,8 +125,7 @@ class Judged:
         return np.asarray(sum(lists, np.zeros(len(self.retrieved), dtype=np.int64)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedKind:
+class JudgedKind(Struct, frozen=True, eq=False):
     """Relations or passages of every question. rankings: what was returned, best first, duplicates dropped.
 
     references: as written, in words. ranks: of each reference, from 1, None where it was not returned.
@@ -143,8 +139,7 @@ class JudgedKind:
     __repr__ = short_repr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Hits:
+class Hits(Struct, frozen=True, eq=False):
     """Places of the lists that hold a judged entity. questions, ranks (from 0), items: int64 (hits,); grades:
     (hits,). One judged 0 has NO_ITEM.
     """

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import numbered
@@ -49,8 +49,7 @@ def changes(before: Column, after: Column) -> Differences:
     return np.where(np.abs(change) <= EQUAL, 0.0, change)
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """low, high: ends of a 95 % interval. reliable: whether it held the truth in 93 % of simulated samples of
     this size and shape."""
 

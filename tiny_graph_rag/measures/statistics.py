@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import numbered
@@ -44,8 +44,7 @@ LEAST_EVEN = 1 / 3  # share of the observations: where fewer weigh as much as al
 SAME = 1e-12  # two values this near are one, and a variance below its square is none
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Struct, frozen=True):
     """mean: NaN where no question defines the measure. low, high: ends of its 95 % interval, NaN where the
     values cannot tell (none, or one value of a measure without bounds). n: the questions behind it.
 

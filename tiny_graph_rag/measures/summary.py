@@ -4,11 +4,10 @@ results files hold them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import unique
@@ -20,8 +19,7 @@ from tiny_graph_rag.results import Latency, as_read
 from tiny_graph_rag.shown import short_repr
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """scored: of the questions, those with gold. without_gold: in no mean but those of measures that score
     them; rightly_empty: of these, answered with an empty list. nothing_retrieved: answered with an empty
     list, with gold or without. failed: those without an answer, failed or absent from the run;
@@ -40,8 +38,7 @@ class Slice:
     groups: int | UnsetType = UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     overall: Slice
     by_tag: dict[str, Slice]
 
@@ -66,8 +63,7 @@ def numbered(groups: Sequence[str | None]) -> Groups | None:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SummaryColumns:
+class SummaryColumns(Struct, frozen=True, eq=False):
     """What a summary needs of each question, (questions,) each: of runs that are never in memory as a whole
     this is what is kept.
 

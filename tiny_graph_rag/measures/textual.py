@@ -11,9 +11,10 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.language.folding import fold, folded_letters, nfc, spaced
@@ -23,8 +24,7 @@ CONTAINS = "contains"
 MATCHES = ("name", "id", "text", CONTAINS, "rouge1", "rouge2", "rougeL")
 
 
-@dataclass(frozen=True, slots=True)
-class TextMatch:
+class TextMatch(Struct, frozen=True):
     """kind: one of MATCHES. threshold: of ROUGE's F1, in [0, 1]; reached is enough."""
 
     kind: str

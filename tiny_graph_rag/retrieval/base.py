@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.gold.resolve import Judgments
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class Task(Struct, frozen=True, eq=False):
     """What a retriever may be made from.
 
     argument: what stands after the colon of its name (`run:FILE`, `hybrid:bfs+bm25`), "" without one.
@@ -44,8 +44,7 @@ class Task:
     judgments: Judgments | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Foreign:
+class Foreign(Struct, frozen=True, eq=False):
     """What a retriever of somebody else's did, a value a question of the gold set.
 
     graph: with an entity for every name that it returned and the graph lacks, behind the `known` ones.

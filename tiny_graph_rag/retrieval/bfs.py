@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, found_in, unique
@@ -131,7 +132,7 @@ class BfsRetriever(Retriever):
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """One walk serves all limits: paths of one hop more go on from those of one less."""
         limits = tuple(sorted(set(hops)))
-        asked = [replace(question, id="") for question in questions]
+        asked = [structs.replace(question, id="") for question in questions]
         different = list(dict.fromkeys(asked))  # a question that is given twice is ranked once
         place, runs, done = {question: row for row, question in enumerate(different)}, [], 0
         while done < len(different):

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import expanded, found_in, summed
@@ -124,8 +124,7 @@ Column = NDArray[np.int64]
 Ranges = tuple[NDArray[np.signedinteger[Any]], NDArray[np.signedinteger[Any]]]  # first place, how many
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Guide:
+class Guide(Struct, frozen=True, eq=False):
     """What the random walk of one question prefers. codes: type of each relation; of_type: weight by type, >
     0; rows: relations, ascending, whose weight is greater, each by how much is `added`."""
 
@@ -142,8 +141,7 @@ class Guide:
         return weights
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SynonymEdges:
+class SynonymEdges(Struct, frozen=True, eq=False):
     """Entities that belong together without a relation: indptr[i] to indptr[i + 1] those joined to entity i.
 
     Their names are nearly one (weight: how much of the longer name's bits is the shorter one's, in

@@ -5,10 +5,11 @@ A run may be larger than memory, so it is scored in stretches of questions; only
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
@@ -265,7 +266,7 @@ def _stretch(
         for row, question in enumerate(questions)
         if question.id not in run.rankings
     }
-    table = replace(
+    table = dataclasses.replace(
         run_of(rankings),
         scores=scores,
         relations=None

@@ -7,11 +7,11 @@ or a text. One returned item fills one reference, and a later duplicate is dropp
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import DatasetError

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import fields, replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.measures import Judged, Measure, score, weights
@@ -19,8 +20,7 @@ from tiny_graph_rag.messages import said
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stretch:
+class Stretch(Struct, frozen=True, eq=False):
     """Some questions, judged. labels: rows of the run's table → (id, name, score) of each.
 
     order: the place of each question in the gold set, where stretches come in another order.
@@ -42,8 +42,7 @@ class Stretch:
     has_name: NDArray[np.bool_] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoreColumns(SummaryColumns):
+class ScoreColumns(SummaryColumns, frozen=True, eq=False):
     """What is kept of stretches when they have passed by.
 
     scores: also of measures of which the mean alone is wanted. seconds: NaN where unknown. verdicts:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from tiny_graph_rag.messages import Said, said, verbatim
 from tiny_graph_rag.results import Decision
@@ -61,13 +62,12 @@ NOT_LINKED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """rule: which rule spoke. text: one or two sentences. evidence: the figures behind it."""
 
     rule: str
     text: Said
-    evidence: dict[str, float | str | None] = field(default_factory=dict)
+    evidence: dict[str, float | str | None] = {}
 
 
 def recommendations(explained: Explanation, decision: Decision | None = None) -> tuple[Advice, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import structs
 
 from tiny_graph_rag.answers.records import Answers
 from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES
@@ -83,7 +84,8 @@ def _slice(answers: Answers, rows: Sequence[int], groups: Groups | None) -> Answ
         failed=failed,
         abstained=sum(item.abstained for item in chosen),
         scores={
-            name: replace(mean, reliable=False) if name in weak else mean for name, mean in scores.items()
+            name: structs.replace(mean, reliable=False) if name in weak else mean
+            for name, mean in scores.items()
         },
         unjudged=dict(Counter(name for item in chosen for name in sorted(item.unjudged))),
     )

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import numbered
@@ -34,8 +34,7 @@ Table = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Choice(Struct, frozen=True, eq=False):
     """setting: row of the setting to take, None where no question has a value. expected: its gain over
     today's that other questions can be expected to show, shrunk for having been chosen; never more than the
     measured gain. p: (settings,) of "no different from today's", corrected for all that were tried, NaN for

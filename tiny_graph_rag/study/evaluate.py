@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
@@ -38,8 +39,7 @@ Progress = Callable[[int], None]
 FROM_RELATIONS = ("relation_recall", "relation_precision", "path_completeness")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Timing:
+class Timing(Struct, frozen=True, eq=False):
     """seconds: (questions,) linking and retrieval of one question alone, NaN where it was not in the sample.
 
     questions_per_second: of the whole batch, linking included.
@@ -51,8 +51,7 @@ class Timing:
     __repr__ = short_repr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
+class Evaluation(Struct, frozen=True, eq=False):
     """Everything an evaluation found; reports show it and compute nothing."""
 
     graph: KnowledgeGraph
@@ -113,10 +112,10 @@ def evaluate(
         latency = Timing(foreign.seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
     if run.failures:
         linked = tuple(
-            replace(question, error=question.error or run.failures.get(row))
+            structs.replace(question, error=question.error or run.failures.get(row))
             for row, question in enumerate(linked)
         )
-    judged = replace(trials.judged(linked, run, measures, config), seconds=latency.seconds)
+    judged = structs.replace(trials.judged(linked, run, measures, config), seconds=latency.seconds)
     scores = score(judged, measures)
     tags, groups = [example.tags for example in examples], [example.group for example in examples]
     summary = summarise(scores, judged, tags, groups)

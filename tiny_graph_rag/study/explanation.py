@@ -8,10 +8,11 @@ by name (`NotRecognised`) are the first thing to mend, whatever texts find.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, stretches, unique
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.graph.nearest import Near
 
 
-@dataclass(frozen=True, slots=True)
-class Ties:
+class Ties(Struct, frozen=True):
     """questions: those with gold whose ranks k and k + 1 tie; rate: their share of all with gold, NaN without
     any."""
 
@@ -70,8 +70,7 @@ def ties(run: Run, judgments: Judgments, cutoff: int) -> Ties:
 ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from gold seeds
 
 
-@dataclass(frozen=True, slots=True)
-class GoldSeeds:
+class GoldSeeds(Struct, frozen=True):
     """Over the questions with gold and seed_entities.
 
     seed_precision: mean share of the entities linked by name that are gold seeds, over the questions that
@@ -189,8 +188,7 @@ def unlinked_questions(
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Explanation:
+class Explanation(Struct, frozen=True, eq=False):
     """verdicts, causes: of references as written, as run and as `waterfall.causes` has them; lost: the
     waterfall of the causes. gold_seeds: None where the gold set names no seeds, or the retriever needs none.
     unlinked: None where the names of the questions were recognised, or need not be. nearest: name that the
@@ -206,8 +204,8 @@ class Explanation:
     gold_seeds: GoldSeeds | None
     unlinked: NotRecognised | None
     ties: Ties
-    nearest: dict[str, tuple[Near, ...]] = field(default_factory=dict)
-    missed: dict[int, list[int]] = field(default_factory=dict)
+    nearest: dict[str, tuple[Near, ...]] = {}
+    missed: dict[int, list[int]] = {}
 
     __repr__ = short_repr
 

@@ -6,8 +6,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.measures import Measure
@@ -33,8 +34,7 @@ SUITE = "tiny-graph-rag"
 _DROP = re.compile(r"(?P<measure>[^<>=]+)=(?P<number>[^<>=]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """`recall@5>=0.65`: the measure, and how its mean must stand to `limit`. tag: of the questions that it
     looks at (`tag:multi-hop/recall@5>=0.5`), "" for all."""
 
@@ -52,8 +52,7 @@ class Gate:
         return f"{self.figure}{self.sign}{self.limit:g}"
 
 
-@dataclass(frozen=True, slots=True)
-class GateOutcome:
+class GateOutcome(Struct, frozen=True):
     """gate: as people wrote it. message: one line that says what came and whether it passed."""
 
     gate: str

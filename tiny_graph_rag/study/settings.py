@@ -7,11 +7,12 @@ that no result decides what is tried. `eval` tries the start of it, which is qui
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import numbered
@@ -104,8 +105,7 @@ def can_be_tried(config: Config) -> bool:
     return not (paying or asks_model(config) or is_own(name))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tried:
+class Tried(Struct, frozen=True, eq=False):
     """settings: what differs from today's by name, {} for today's. cost: what the setting belongs to, and its
     cost there: more hops cost more, the rest has no order of cost. against: the loss that it was tried for,
     "" for none."""
@@ -283,7 +283,7 @@ def tried_by_eval(evaluation: Evaluation) -> Decision | None:
     questions = _questions(evaluation, rows)
     against = {label_of(values): loss for values, loss in quick}
     tried = [
-        replace(setting, against=against.get(setting.label, ""))
+        structs.replace(setting, against=against.get(setting.label, ""))
         for setting in try_settings(questions, [values for values, _ in quick])
     ]
     groups = question_groups(questions.examples.examples, questions.judgments)

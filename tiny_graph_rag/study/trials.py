@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import stretches
@@ -130,7 +131,7 @@ class Trials:
         kinds: dict[str, JudgedKind | None] = {} if run.returns_entities else {ENTITIES: None}
         judged = judge(run, self.judgments)
         if not any(measure.kind.needs_graph or measure.of for measure in measures):
-            return replace(judged, kinds=kinds) if kinds else judged
+            return structs.replace(judged, kinds=kinds) if kinds else judged
         from tiny_graph_rag.measures.textual import TextMatch
         from tiny_graph_rag.scoring.kinds import judged_kinds
         from tiny_graph_rag.scoring.subgraphs import SentContexts, contexts_of, ends_on, returned_subgraph
@@ -153,7 +154,7 @@ class Trials:
         if any(measure.kind.needs_graph for measure in measures):
             subgraph = returned_subgraph(run) if sent is None else sent.subgraph
             context = contexts_of(graph, self.names, examples, self.judgments, seeds, subgraph)
-        return replace(judged, context=context, kinds=kinds)
+        return structs.replace(judged, context=context, kinds=kinds)
 
 
 def linked_by(config: Config) -> tuple[object, ...]:
@@ -166,8 +167,7 @@ class BudgetSpent(Exception):  # noqa: N818 - an end, not an error
     """The evaluations that were allowed are used up; what is known so far stands."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class Measured(Struct, frozen=True, eq=False):
     """values: (rows,) the deciding measure, higher better, NaN where undefined. first: (rows, cutoff) the
     entities ranked first, NOBODY behind the last; no column where nobody asks for them."""
 

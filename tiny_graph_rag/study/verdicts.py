@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up
@@ -164,8 +165,7 @@ _HOP_TAG = re.compile(r"(\d{1,2})[-_ ]?hops?", re.IGNORECASE)
 _IN_WORDS = {"single-hop": 1, "one-hop": 1, "two-hop": 2, "three-hop": 3, "four-hop": 4}
 
 
-@dataclass(frozen=True, slots=True)
-class HopTag:
+class HopTag(Struct, frozen=True):
     """agree: questions whose farthest reference lies exactly as many hops from the nearest seed as it
     says.
 

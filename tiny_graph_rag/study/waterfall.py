@@ -7,10 +7,10 @@ became of the references of a run of this program.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import found_in
@@ -41,8 +41,7 @@ class Verdict(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Limits:
+class Limits(Struct, frozen=True, eq=False):
     """What a retriever was allowed. walks: from seeds along relations, at most `hops` of them (None: any).
 
     strict: everything that it returns lies within the hops; False where it walks and also returns what it
@@ -87,8 +86,7 @@ _OF_A_WALK = ("a seed linked", "reachable", WITHIN_HOPS)  # nothing is found but
 _WHERE_TAKEN = ("past filters", "above min-score", "in run")
 
 
-@dataclass(frozen=True, slots=True)
-class WaterfallStep:
+class WaterfallStep(Struct, frozen=True):
     """recall: what remains after the step, NaN without questions; loss: what it takes, both in [0, 1].
     references: relevant items that it takes; those of all steps and the hits are all there are."""
 
@@ -137,8 +135,7 @@ def waterfalls(
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True, eq=False):
     """One row a relevant item (as Judgments.grades has them).
 
     verdicts: int8, Verdict. ranks: int32, from 1, NO_RANK where not in the list. entities: int32, the
