@@ -34,7 +34,7 @@ def test_an_example_is_known_by_its_content_and_surely_by_one_format_at_most(
 ) -> None:
     path = tmp_path / "file-without-a-telling-name"
     path.write_text(registry[name].example, encoding="utf-8")
-    taking = [key for key in registry if registry[key].recognises(Head.of(path))]
+    taking = [key for key in registry if registry[key].recognises(Head(path))]
     assert ([key for key in taking if not registry[key].general] or taking) == [name]
     found = read(path)
     assert found.format == name
@@ -119,7 +119,7 @@ PARTICULAR = [format for format in map(GRAPH_FORMATS.__getitem__, GRAPH_FORMATS)
 
 @pytest.mark.parametrize("path", graph_files(), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_of_formats_of_programs_one_alone_takes_a_file_for_its_own(path: Path) -> None:
-    takes = sum(format.recognises(Head.of(path)) for format in PARTICULAR)
+    takes = sum(format.recognises(Head(path)) for format in PARTICULAR)
     assert takes == (
         path.parent.name not in ("fast-graphrag", "cognee", "graphify", "llama-index")
     )  # as anybody's

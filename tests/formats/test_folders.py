@@ -48,12 +48,6 @@ def test_an_export_beside_lightrags_own_graph_is_left_alone(own_folder: Path) ->
     assert read_graph(own_folder).origin.writer == "LightRAG"
 
 
-def test_the_folder_above_is_told_where_its_graphs_lie(own_folder: Path) -> None:
-    shutil.copytree(GRAPHS / "ms-graphrag-3", own_folder / "work" / "project" / "output")
-    found = own_folder / "work" / "project"
-    assert refusal(own_folder).endswith(f"no graph in this folder, but in {found}: give that one with -g")
-
-
 def test_an_empty_folder_and_one_of_other_things(own_folder: Path) -> None:
     assert "no graph in a supported format in this folder; it contains nothing" in refusal(own_folder)
     (own_folder / "notes.md").write_text("nothing", encoding="utf-8")

@@ -22,9 +22,9 @@ def test_the_head_of_a_long_first_line_is_the_whole_line_and_of_no_file_empty(tm
     path = tmp_path / "long.jsonl"
     rows = [{"query": LONG, "reference_entities": ["Bob"]}, {"query": "Who?", "reference_entities": ["Cy"]}]
     path.write_text("\n".join(map(json.dumps, rows)))
-    assert Head.of(path).first == rows[0]
+    assert Head(path).first == rows[0]
     assert [example.query for example in read_gold(path)] == [LONG, "Who?"]
-    assert Head.of(tmp_path / "none").text == ""
+    assert Head(tmp_path / "none").text == ""
 
 
 def test_a_cell_may_be_long_in_graphs_gold_sets_and_runs_alike(tmp_path: Path) -> None:

@@ -28,20 +28,9 @@ LFS = "a pointer of Git LFS, not the file itself; run `git lfs pull` to get the 
 @dataclass(frozen=True)
 class Head:
     """The first MiB of a file, unpacked where it is gzip; empty where it can't be read: its reader says
-    why.
+    why."""
 
-    paths: all the files that are read together.
-    """
-
-    paths: tuple[Path, ...]
-
-    @classmethod
-    def of(cls, path: Path) -> Head:
-        return cls((path,))
-
-    @property
-    def path(self) -> Path:
-        return self.paths[0]
+    path: Path
 
     @cached_property
     def raw(self) -> bytes:

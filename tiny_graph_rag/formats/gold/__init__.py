@@ -80,7 +80,7 @@ def _said_encoding(path: Path) -> list[str]:
 
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises DatasetError where it is none."""
-    head = Head.of(path)
+    head = Head(path)
     if head.text.strip() in ("", "[]", "{}") and not (text_in(path, others=True) or "").strip("[]{} \r\n"):
         raise DatasetError.at(path.name, EMPTY)
     check_is_content(head)

@@ -97,7 +97,7 @@ def read_questions(path: Path) -> EvalSet:
 
 def _is_plain_text(path: Path) -> bool:
     """Whether it is no table, no JSON and no TREC file: then a line is a question."""
-    head = Head.of(path)
+    head = Head(path)
     check_is_content(head)
     if head.is_json or head.is_parquet or head.is_worksheet or is_yaml(path) or "\t" in head.line:
         return False

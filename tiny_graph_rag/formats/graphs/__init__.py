@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +38,6 @@ CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than lookin
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
 DATABASE = re.compile(r"[a-z][a-z0-9+]+:/", re.I)  # an address, of which a path may have taken a slash
 COLUMNS_ENDING = "-columns.yaml"
-MOST_LOOKED_AT = 500  # files and folders, for a hint
 PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
 
 
@@ -100,11 +98,10 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         return _in_folder(path)
     if _is_several(path):
         return GRAPH_FORMATS["tables"], _parts(path)
-    alone = Head.of(path)
+    head = Head(path)
     for format in _formats():  # the first alone is loaded where it is its file
-        paths = _beside(format, path)
-        if format.recognises(alone if paths == (path,) else Head(paths)):
-            return format, paths
+        if format.recognises(head):
+            return format, format.tables(path)[0] if format.tables else (path,)
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     for format in _formats():
         if suffix in format.suffixes:
@@ -171,7 +168,7 @@ def found_with(path: Path, columns: Columns) -> tuple[GraphFormat, tuple[Path, .
         if not path.is_file():
             raise
         format, paths = GRAPH_FORMATS["triples"], (path,)
-    if not format.takes_columns and GRAPH_FORMATS["JSON lists"].recognises(Head(paths)):
+    if not format.takes_columns and GRAPH_FORMATS["JSON lists"].recognises(Head(path)):
         format = GRAPH_FORMATS["JSON lists"]  # somebody's own keys in a form like a program's
     if not format.takes_columns:
         raise GraphError.at(path, "the columns of {name} are fixed; leave out --columns", name=format.name)
@@ -201,18 +198,10 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         )
     if found:
         format, paths = found[0]
-        is_whole = len(paths) > 1 and format.recognises(Head(paths))
-        return (format, paths) if is_whole else found_at(paths[0])
+        return (format, paths) if len(paths) > 1 else found_at(paths[0])
     plain = [path for path in graph_files(folder) if path.suffix not in (".txt", ".xml")]
     if len(plain) == 1:
         return found_at(plain[0])
-    below = [path for pattern in ("*", "*/*") for path in islice(folder.glob(pattern), MOST_LOOKED_AT)]
-    deeper = [path for path in sorted(below) if path.is_dir() and _graphs_in(path)]
-    if deeper:
-        listed = ", ".join(str(path) for path in deeper if path.parent not in deeper)
-        raise GraphError.at(
-            folder, "no graph in this folder, but in {listed}: give that one with -g", listed=listed
-        )
     there = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or said("nothing")
     raise GraphError.at(
         folder,
@@ -240,11 +229,6 @@ def _matching(format: GraphFormat, folder: Path) -> list[Path]:
     """The files of the first of a format's patterns that has some."""
     globbed = (sorted(folder.glob(pattern)) for pattern in format.within)
     return [path for path in next(filter(None, globbed), []) if path.is_file()]
-
-
-def _beside(format: GraphFormat, path: Path) -> tuple[Path, ...]:
-    """A file and those that belong to it: `entities.parquet` and its `relationships.parquet`."""
-    return next(iter(format.tables(path)), (path,)) if format.tables else (path,)
 
 
 def graph_name(path: Path) -> str:

@@ -151,7 +151,7 @@ def document_of(path: Path, rows: Rows) -> Any:
     """A JSON document, or the list of those that stand one a line, or a YAML document. Raises GraphError."""
     if path.name.endswith(YAML):
         return json.loads(json.dumps(read_yaml(path, GraphError), default=str))
-    head = Head.of(path)
+    head = Head(path)
     _, _, rest = head.text.partition("\n")
     is_lines = head.line.endswith("}") and rest.lstrip()[:1] == "{"
     if not is_lines and not path.name.removesuffix(".gz").endswith(LINES):

@@ -67,4 +67,4 @@ def _reason(head: Head) -> Said | None:
 def refuse(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     by_ending = CYPHER if path.name.endswith(CYPHER_ENDINGS) else PICKLE
-    raise GraphError.at(path, _reason(Head.of(path)) or said(by_ending, file=path.name, stem=path.stem))
+    raise GraphError.at(path, _reason(Head(path)) or said(by_ending, file=path.name, stem=path.stem))

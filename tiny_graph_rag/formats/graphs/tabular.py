@@ -106,7 +106,7 @@ def _is_table(file: Path) -> bool:
         return _ending(file) in ENDINGS
     # Nothing is read of other files: one may be the command's output.
     start = "[" if _ending(file) == ".json" else "{"
-    return _says(_stem(file))[0] is not None and Head.of(file).text[:1] == start
+    return _says(_stem(file))[0] is not None and Head(file).text[:1] == start
 
 
 def _says(name: str) -> tuple[bool | None, tuple[str, ...]]:
@@ -129,7 +129,7 @@ def _stem(file: Path) -> str:
 
 
 def _header(file: Path) -> Sequence[str]:
-    return Head.of(file).columns if _ending(file) in (".csv", ".tsv") else ()
+    return Head(file).columns if _ending(file) in (".csv", ".tsv") else ()
 
 
 # --- formats
@@ -142,7 +142,7 @@ GRAPHRAG_ENTITIES = ("entities.parquet", "create_final_entities.parquet", "entit
 @graph_format(
     "tables",
     "a table of entities and one of relations: MS GraphRAG's, nodes and edges in CSV, Parquet, JSON",
-    lambda head: len(head.paths) > 1 and all(_ending(path) in ENDINGS for path in head.paths),
+    lambda head: bool(tables_beside(head.path)),
     within=tuple(folder + name for folder in GRAPHRAG_FOLDERS for name in GRAPHRAG_ENTITIES),
     general=True,
     takes_columns=True,
@@ -211,7 +211,7 @@ def read_triples(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGra
     """Without a header the order is source, relation, target; of more columns the user says the numbers."""
     path, own = paths[0], None
     rows = Rows(path, "triples")
-    if Head.of(path).is_parquet:
+    if Head(path).is_parquet:
         table = parquet_table(path, str.strip)
         columns.check([*table.names, *table.unread], path)
     else:

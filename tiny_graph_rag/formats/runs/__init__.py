@@ -142,7 +142,7 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
 
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises RunError where it is none."""
-    head = Head.of(path)
+    head = Head(path)
     if fields_beside(path, RUN_FIELDS, RunError):
         return "jsonl" if head.is_json else "table"
     found = recognised(RUN_FORMATS, head)

@@ -128,7 +128,7 @@ def read_table_run(path: Path) -> WrittenRun:
 
 
 def _read(path: Path) -> WrittenRun:
-    first = Head.of(path).first
+    first = Head(path).first
     if isinstance(first, dict) and first.keys() >= RESULTS:
         raise RunError.at(
             path.name,

@@ -106,8 +106,8 @@ def csv(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     for one in ranked:
         text = io.StringIO()
         TableWriter(text).writerows(
-            [guarded(question), guarded(id), rank, repr(score), guarded(name)]
-            for question, id, rank, score, name in _rows(one)
+            [guarded(str(one.question)), guarded(id), rank, repr(score), guarded(name)]
+            for rank, (id, score, name) in enumerate(zip(one.ids, one.scores, one.names, strict=True), 1)
         )
         yield text.getvalue().encode()
 
@@ -117,11 +117,6 @@ def contest(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     for one in ranked:
         line = {"eval_id": one.question, "topk": one.ids}
         yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
-
-
-def _rows(one: RankedQuestion) -> Iterator[tuple[str, str, int, float, str]]:
-    for rank, (id, score, name) in enumerate(zip(one.ids, one.scores, one.names, strict=True), start=1):
-        yield str(one.question), id, rank, score, name
 
 
 RUN_FORMS = {
