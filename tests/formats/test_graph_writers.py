@@ -58,7 +58,7 @@ def test_lightrag() -> None:
 def test_nano_graphrag_without_the_models_quotes() -> None:
     graph = read_graph(GRAPHS / "nano-graphrag")
     own = networkx.read_graphml(GRAPHS / "nano-graphrag" / "graph_chunk_entity_relation.graphml")
-    assert head(graph) == ("nano-graphrag", len(own), own.size())
+    assert head(graph) == ("LightRAG", len(own), own.size())
     assert list(graph.entities.names) == [str(node).strip('"') for node in own]
     assert entity(graph, "JIM HAWKINS") == ("JIM HAWKINS", "PERSON", PARTS, 3)
     assert entity(graph, "LONG JOHN SILVER")[2].endswith('and "Barbecue" to the crew.')

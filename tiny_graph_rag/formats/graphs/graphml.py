@@ -23,10 +23,11 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.roles import edge_roles, node_roles
-from tiny_graph_rag.formats.graphs.rows import OWN, Roles, Rows, fill_records
-from tiny_graph_rag.formats.graphs.table import SEPARATOR, Table
-from tiny_graph_rag.formats.words import Role
+from tiny_graph_rag.formats.graphs.json_lists import Lists, fill
+from tiny_graph_rag.formats.graphs.roles import Columns
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.table import SEPARATOR, columns_of, key_of
+from tiny_graph_rag.formats.words import NODE_KEYS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -35,9 +36,6 @@ DOCTYPE_REFUSED = (
 )
 LIGHTRAG_FILE = "graph_chunk_entity_relation.graphml"
 QUOTED = {"<id>", "<source>", "<target>", "entity_id", "entity_type", "description"}  # by old versions
-# What XML's own attributes say.
-TAKEN = {Role.SOURCE, Role.SOURCE_NAME, Role.SOURCE_TYPE}
-TAKEN |= {Role.TARGET, Role.TARGET_NAME, Role.TARGET_TYPE}
 
 Properties = dict[str, Any]
 
@@ -55,13 +53,11 @@ def _is_lightrag(head: Head) -> bool:
 )
 def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     graph = read_xml(paths[0])
-    is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]
     for record in (*graph.nodes, *graph.edges):
         for column in QUOTED & record.keys():
             parts = record[column].split(SEPARATOR)
             record[column] = SEPARATOR.join(map(without_quotes, parts))
-    named = {"entity_id": Role.NAME} if "entity_id" in graph.columns["node"] else {}
-    return _from_xml(Rows(paths[0], "nano-graphrag" if is_nano else "LightRAG"), graph, named)
+    return _from_xml(Rows(paths[0], "LightRAG"), graph)
 
 
 @graph_format(
@@ -73,33 +69,21 @@ def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     general=True,
 )
 def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
-    return _from_xml(Rows(paths[0], "GraphML"), read_xml(paths[0]), {})
+    return _from_xml(Rows(paths[0], "GraphML"), read_xml(paths[0]))
 
 
-def _from_xml(rows: Rows, graph: XmlGraph, named: Roles) -> KnowledgeGraph:
-    """`<node>` and `<edge>`, of whatever columns; ids and ends are XML's own. named: columns that the
-    reader knows."""
-    nodes, edges = Table.of_records(graph.nodes), Table.of_records(graph.edges)
-    for table, about in ((nodes, "node"), (edges, "edge")):
-        names = dict.fromkeys([*graph.columns[about], *table.names])
-        table.names = [name for name in names if name not in OWN]
-    roles_of_nodes = {"id": Role.ID, **_left(node_roles(nodes), graph.columns["node"]), **named}
-    roles_of_edges = _left(edge_roles(edges), graph.columns["edge"])
-    rows.means("entities", roles_of_nodes)
-    rows.means("relations", roles_of_edges)
-    for column in (column for column, role in roles_of_nodes.items() if role == Role.ALIASES):
+def _from_xml(rows: Rows, graph: XmlGraph) -> KnowledgeGraph:
+    """`<node>` and `<edge>`, of whatever columns; ids and ends are XML's own."""
+    columns = columns_of(graph.nodes)
+    for column in (column for column in columns if key_of(column) in NODE_KEYS[Role.ALIASES]):
         for record in graph.nodes:  # other signs do not part them here
             record[column] = list(filter(None, record.get(column, "").split(SEPARATOR)))
-    fill_records(rows, graph.nodes, graph.edges, roles_of_nodes, roles_of_edges)
+    given = {"id": "<id>"} | ({"name": "entity_id"} if "entity_id" in columns else {})
+    given |= {"source": "<source>", "target": "<target>"} if graph.edges else {}
+    fill(rows, Lists(graph.nodes, graph.edges), Columns(given))
     for tag, count in graph.left_out.items():
         rows.dropped(f"<{tag}> elements", tag, count)
     return rows.graph()
-
-
-def _left(roles: Roles, columns: Sequence[str]) -> Roles:
-    """What columns say that no attribute of XML's does."""
-    found = {column: Role.DETAIL if role in TAKEN | {Role.ID} else role for column, role in roles.items()}
-    return {**dict.fromkeys(columns, Role.DETAIL), **found}
 
 
 def without_quotes(text: str) -> str:
@@ -127,12 +111,11 @@ NEEDED = {"node": ("id",), "edge": ("source", "target"), "key": ("id",)}
 class XmlGraph:
     """nodes, edges: texts by column, in file order; what XML's attributes say stands under keys of `OWN`.
 
-    columns: of nodes and of edges, as the file declares them. left_out: elements that are neither, by tag.
+    left_out: elements that are neither, by tag.
     """
 
     nodes: list[Properties] = field(default_factory=list)
     edges: list[Properties] = field(default_factory=list)
-    columns: dict[str, list[str]] = field(default_factory=lambda: {"node": [], "edge": []})
     left_out: dict[str, int] = field(default_factory=dict)
 
 
@@ -193,7 +176,6 @@ def _graph(path: Path, events: Iterator[tuple[str, ElementTree.Element]]) -> Xml
             default = element.find("{*}default")
             for about in (about for about in OWN_COLUMNS if kind in (about, "all")):
                 names[about, element.attrib["id"]] = name
-                graph.columns[about].append(name)
                 if default is not None:
                     defaults[about][name] = "".join(default.itertext())
     return graph
