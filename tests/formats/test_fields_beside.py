@@ -43,6 +43,16 @@ def test_a_gold_set_whose_columns_are_named(tmp_path: Path, name: str, content: 
     assert (example.id, example.query, example.reference_entities) == ("7", ROW["asked"], ("Ann", "Ben"))
 
 
+def test_ids_that_questions_share_are_documents_where_the_user_says_so(tmp_path: Path) -> None:
+    path = put(tmp_path, "gold.csv", "id,question\nd1,Who?\nd1,Where?\nd2,When?\n")
+    shared = read_gold(path)
+    assert [example.id for example in shared] == ["d1", "d1-2", "d2"]
+    assert "reference_chunks: id" in shared.notes[0]
+    put(tmp_path, "gold-columns.yaml", "reference_chunks: id\n")
+    documents = [(example.id, example.reference_chunks) for example in read_gold(path)]
+    assert documents == [("line-2", ("d1",)), ("line-3", ("d1",)), ("line-4", ("d2",))]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -218,11 +218,6 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
     ("answers.csv", "question,answers\nWho?,Bob\n", {"ground_truth": ("Bob",), "judged": False}),
     ("plural.csv", "Questions,Answers\nWho?,Bob\n", {"query": "Who?", "ground_truth": ("Bob",)}),
     (
-        "shared.csv",
-        "id,question\nd1,Who?\nd1,Where?\nd2,When?\nd2,Why?\n",
-        {"id": "line-2", "reference_chunks": ("d1",)},
-    ),
-    (
         "spanish.json",
         json.dumps([{"pregunta": QUESTION, "entidades": ["Anna"], "tipo": "simple"}]),
         {"reference_entities": ("Anna",), "tags": ("tipo:simple",)},

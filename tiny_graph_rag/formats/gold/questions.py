@@ -35,8 +35,10 @@ STRING_LISTS = (
 )
 LISTS = ("reference_entities", *STRING_LISTS)
 NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
-IDS_TWICE = "ids used twice: {n}, such as {id}; the later question is called {id}-2"
-IDS_SHARED = "several questions have each 'id', so it is read as the document that answers them"
+IDS_TWICE = (
+    "ids used twice: {n}, such as {id}; the later question is called {id}-2. If they are ids of the "
+    "documents that answer, say so in NAME-columns.yaml: reference_chunks: id"
+)
 AS_LIST = ". Write {value}"
 MISSING = "{field} is missing"
 EMPTY = "the gold set is empty; wanted at least one question"
@@ -113,12 +115,6 @@ def sound_questions(path: Path, format: str) -> Sound:
     if not read and not problems:
         problems.add(path.name, EMPTY)
     notes: list[str] = []
-    if not is_judged and _share_ids(tuple(read.values())):
-        read = {
-            place: replace(example, id=f"line-{example.line}", reference_chunks=(example.id,))
-            for place, example in read.items()
-        }
-        notes.append(said(IDS_SHARED))
     if guessed:
         listed = ", ".join(f"{key} → {field}" for key, field in guessed.items())
         notes.append(said("read by what they are called: {fields}", fields=listed))
@@ -157,13 +153,6 @@ def _examples(
             source = Source(format, record.row) if format else None
             found[record.place] = example_of(row, record.number, source)
     return found, guessed
-
-
-def _share_ids(examples: Sequence[Example]) -> bool:
-    """Whether ids are of documents: each stands with two questions or more, and nothing else says what is
-    relevant."""
-    is_answered = any(one.ground_truth or one.reference_chunks or one.reference_texts for one in examples)
-    return not is_answered and len(examples) >= 2 * len({example.id for example in examples}) > 0
 
 
 def _no_query(rows: Sequence[Mapping[str, Any]], path: Path) -> DatasetError:
