@@ -10,8 +10,10 @@ import pytest
 
 from tests.formats.test_brought_graphs import KNOWS
 from tests.formats.test_json_lists import read, told
-from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.errors import DatasetError, GraphError, RunError
+from tiny_graph_rag.formats.gold.drafts import read_questions
 from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.runs import WrittenRun, read_run
 
 ANN = {"identity": 1, "labels": ["Girl"], "properties": {"name": "Ann"}, "elementId": "4:x:1"}
 BEN = {"identity": 2, "labels": ["Boy"], "properties": {"name": "Ben"}, "elementId": "4:x:2"}
@@ -65,3 +67,52 @@ def test_what_is_not_read_has_a_way_out(own_folder: Path, name: str, content: An
 def test_names_that_number_each_kind_are_ids(own_folder: Path) -> None:
     graph = read(own_folder, "source,type,target\nGIRL_X_001,knows,BOY_X_A2\n", "g.csv")
     assert "2 entities (most of them) have names that look like ids" in graph.notes.lines()[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "value"),
+    [
+        ({"question_ar": "من؟", "reference_answer_ar": "آن"}, "ground_truth", ("آن",)),
+        ({"soru": "Kim?", "cevap": "Ann", "kaynak_dosya": "a.pdf"}, "reference_chunks", ("a.pdf",)),
+        ({"question": "Who?", "required_elements": ["Ann", "Ben"]}, "ground_truth", ("Ann", "Ben")),
+    ],
+)
+def test_questions_in_any_language(own_folder: Path, row: dict[str, Any], field: str, value: Any) -> None:
+    (own_folder / "g.json").write_text(json.dumps([row]), encoding="utf-8")
+    (example,) = read_questions(own_folder / "g.json").examples
+    assert getattr(example, field) == value
+    assert example.query in row.values()
+
+
+def test_a_query_in_an_expected_answer_is_no_question(own_folder: Path) -> None:
+    calls = {"tool": {"query": "prices"}}
+    case = {"id": "a", "message": {"content": "How much?"}, "ground_truth": {"calls": calls}}
+    (own_folder / "g.json").write_text(json.dumps({"cases": [case]}), encoding="utf-8")
+    with pytest.raises(DatasetError, match="'query' is missing in all 1 records"):
+        read_questions(own_folder / "g.json")
+
+
+def run_of(own_folder: Path, rows: list[dict[str, Any]]) -> WrittenRun:
+    (own_folder / "r.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return read_run(own_folder / "r.jsonl")
+
+
+def test_sources_and_the_first_five_ids_are_what_was_retrieved(own_folder: Path) -> None:
+    sources = [{"title": "a.pdf", "text": "Once", "score": 0.5}]
+    run = run_of(own_folder, [{"question": "Who?", "sources": sources}])
+    assert run.passages is not None
+    assert [passage.text for passage in run.passages["Who?"]] == ["Once"]
+    run = run_of(own_folder, [{"qid": "q1", "top5_chunk_ids": ["c1", "c2"]}])
+    assert run.passages is not None
+    assert len(run.passages["q1"]) == 2
+
+
+def test_a_file_of_several_runs_is_told_once(own_folder: Path) -> None:
+    rows = [
+        {"qid": id, "system": system, "entities": []} for system in ("bm25", "dense") for id in ("a", "b")
+    ]
+    with pytest.raises(
+        RunError, match=r"^r\.jsonl:3: the file seems to hold several runs, of 'system' 'bm25', 'dense'"
+    ) as caught:
+        run_of(own_folder, rows)
+    assert len(str(caught.value).splitlines()) == 1

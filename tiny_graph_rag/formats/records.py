@@ -20,10 +20,12 @@ from tiny_graph_rag.files import text_in
 from tiny_graph_rag.formats.tables import fields_beside, literal, read_table, renamed
 from tiny_graph_rag.formats.words import (
     ANSWER_CHECKS,
+    ANSWER_KEYS,
     COLUMN_KEYS,
     CONTAINING,
     ID_KEYS,
     INNER_OBJECTS,
+    LANGUAGES,
     NEGATIONS,
     NOUNS,
     QUESTION_LISTS,
@@ -40,8 +42,11 @@ _SEPARATORS = re.compile(r"[\s\-]+")
 
 @lru_cache(maxsize=4096)
 def folded(name: object) -> str:
-    """`Question Type` → `question_type`: keys are compared so; those of YAML may be numbers."""
-    return _SEPARATORS.sub("_", str(name).strip().casefold())
+    """`Question Type` → `question_type`, `question_ar` → `question`: keys are compared so; those of YAML may
+    be numbers."""
+    key = _SEPARATORS.sub("_", str(name).strip().casefold())
+    before, _, last = key.rpartition("_")
+    return before if last in LANGUAGES and before else key
 
 
 @lru_cache(maxsize=4096)
@@ -49,7 +54,8 @@ def thing_meant(key: str, qualifiers: frozenset[str]) -> str | None:
     """What a folded key speaks of (a key of NOUNS), where one end of it is a noun and the other end one of
     the qualifiers: `expected_source_file` → chunks, `docs_relevantes` → chunks, `gold_node_ids` → entities.
     """
-    words = [word for word in key.split("_") if not word.isdigit() and word not in CONTAINING]
+    parts = (part.rstrip("0123456789") for part in key.split("_"))  # `top5_ids`
+    words = [word for word in parts if word and word not in CONTAINING]
     if len(words) < 2 or NEGATIONS & {*words}:
         return None
     for qualifier, last in ((words[0], words[-1]), (words[-1], words[0])):
@@ -166,7 +172,8 @@ def _below(value: Any, is_known: Callable[[Any], bool], levels: int, around: dic
     if isinstance(value, dict):
         fields = {name: text for name, text in value.items() if isinstance(text, str | int)}
         around = {**around, **{name: text for name, text in fields.items() if folded(name) not in ID_KEYS}}
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        value = [part for name, part in value.items() if folded(name) not in ANSWER_KEYS]
+    inner = value if isinstance(value, list) else ()
     return [row for part in inner for row in _below(part, is_known, levels - 1, around)] if levels else []
 
 

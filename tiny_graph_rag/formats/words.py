@@ -182,7 +182,7 @@ QUERY_KEYS = _keys(
     """
     query question q claim user_input input input_text msg messages prompt prompts user_query user_question
     question_text text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta questão вопрос
-    frage प्रश्न প্রশ্ন سؤال السؤال user_message question_en question_ko question_zh
+    frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม प्रश्न প্রশ্ন سؤال السؤال سوال user_message
     """
 )
 ID_KEYS = _keys(
@@ -197,7 +197,8 @@ ANSWER_KEYS = _keys(
     expected_response preferred_response gold_answer golden_answer ideal_answer ideal_response
     correct_answer answer answers expected answer_text target
     답 답변 모범답안 모범_답안 기대_답변 答案 回答 参考答案 标准答案 答え
-    解答 respuesta resposta réponse reponse ответ antwort उत्तर উত্তর إجابة الإجابة جواب keywords
+    解答 respuesta resposta réponse reponse ответ antwort उत्तर উত্তর إجابة الإجابة جواب پاسخ
+    cevap yanıt risposta odpowiedź jawaban câu_trả_lời đáp_án antwoord คำตอบ keywords
     expected_keywords expected_context_keywords expected_topics expected_terms key_facts key_points
     must_contain must_include expected_contains generation_gt long_answer
     """
@@ -223,8 +224,8 @@ NOUNS = _table(
         source sources path paths url urls citation citations title titles page pages
     texts: passage passages context contexts evidence text texts snippet snippets quote quotes
     answer: answer answers output response keyword keywords term terms value values point points token
-        tokens fact facts phrase phrases resposta respostas respuesta respuestas réponse réponses antwort
-        antworten risposta cevap ответ
+        tokens fact facts phrase phrases element elements resposta respostas respuesta respuestas réponse
+        réponses antwort antworten risposta cevap ответ
     ids: id ids
     """
 )
@@ -235,6 +236,7 @@ ORIGIN_KEYS = _keys(
     """
     chunk_id chunk_ids source_id source_ids source_chunk source_chunk_id source_doc source_document
     source_file relevant_doc doc_id document_id source document file filename document_url source_url url
+    출처 来源 出典 fuente fonte quelle kaynak kaynak_dosya źródło sumber nguồn источник
     """
 )
 # Other keys are read by a qualifier and a noun: `expected_entities`, `relevant_doc_ids`.

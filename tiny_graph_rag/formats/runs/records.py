@@ -47,6 +47,7 @@ KINDS = {"entities": "entities", "relations": "relations"} | dict.fromkeys(
 OTHERS = {"relations": RELATIONS_KEYS, "passages": PASSAGES_KEYS}
 DOCUMENT_COLUMNS = (*DOCUMENT_NAMES, *ENTITY_COLUMNS)
 FIGURES = {"mrr", "hit_rate", "n"}  # keys of a summary, which is no run
+MOST_RUNS = 20  # in one file that mixes several
 UNITS = {  # key of a time that a question took → how many of it are a second
     **dict.fromkeys(("latency_seconds", "latency_s", "elapsed_seconds", "response_time_s"), 1),
     **dict.fromkeys(("latency_ms", "retrieval_latency_ms", "response_time_ms"), 1000),
@@ -71,6 +72,9 @@ def lists_in(row: Mapping[str, Any]) -> dict[str, str]:
     for key, value in row.items():
         if isinstance(value, list) and (meant := _kind_meant(key)):
             found.setdefault(meant, key)
+    sources = row.get("sources") if not found else None
+    if isinstance(sources, list) and sources and all(isinstance(source, dict) for source in sources):
+        found["passages"] = "sources"
     first = next(iter(row.get(found.get("entities", "")) or ()), None)
     names_chunks = isinstance(first, dict) and "id" not in first and {*PASSAGE_IDS} & first.keys()
     if names_chunks and kind_of(first) == "passages":
@@ -255,6 +259,8 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
     lacking: dict[str, list[Record]] = {"id": [], "entities": []}
     others: dict[str, dict[str, list[Any]]] = {kind: {} for kind in OTHERS}
     lists_entities = False
+    rows: dict[str, dict[str, Any]] = {}
+    twice: list[Record] = []
     for record in found:
         place, row = record.place, record.row
         if not isinstance(row, dict):
@@ -269,9 +275,10 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
         if not key or not (lists or error):
             lacking["entities" if key else "id"].append(record)
             continue
-        if key in run.rankings or key in run.failures:
-            problems.add(place, "question {key} is in the file twice; keep one of them", key=repr(key))
+        if key in rows:
+            twice.append(record._replace(row={"": key, **row}))
             continue
+        rows[key] = row
         if query:
             run.queries[key] = query
         lists_entities |= "entities" in lists
@@ -290,6 +297,7 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
         counts = [row[name] for name in ("token_usage", "usage") if isinstance(row.get(name), dict)]
         if counts:
             run.usage[key] = counts[0]
+    _add_twice(twice, rows, problems)
     for field, without in lacking.items():
         for first in without[:1]:
             number = counted(len(without), "{n} record", "{n} records")
@@ -302,6 +310,25 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
         passages=others["passages"] or None,
         lists_entities=lists_entities or not any(others.values()),
     )
+
+
+def _add_twice(twice: Sequence[Record], rows: Mapping[str, dict[str, Any]], problems: Problems) -> None:
+    """The problem of questions that a file has several times: said once where a field names the runs."""
+    for name, value in twice[0].row.items() if twice else ():
+        values = {str(row.get(name)) for row in (*rows.values(), *(record.row for record in twice))}
+        is_other = value != rows[twice[0].row[""]].get(name, value)
+        if isinstance(value, str) and is_other and len(values) < MOST_RUNS:
+            listed = ", ".join(map(repr, sorted(values)))
+            problems.add(
+                twice[0].place,
+                "the file seems to hold several runs, of {name} {values}; write one of them to a file",
+                name=repr(name),
+                values=listed,
+            )
+            return
+    for record in twice:
+        key = repr(record.row[""])
+        problems.add(record.place, "question {key} is in the file twice; keep one of them", key=key)
 
 
 def document_of(value: Any) -> Retrieved:
