@@ -121,6 +121,22 @@ def test_filter_search_sort_and_the_picture_work(browser, hardset):
         assert found.complaints == []
 
 
+@pytest.mark.parametrize("width", [400, 870, 1000, 1189, 1240])
+def test_a_ranking_with_long_paths_fits_any_screen(browser, hardset, width):
+    path, document = hardset
+    longest = max(
+        document["results"], key=lambda result: max((len(one["walk"]) for one in result["ranked"]), default=0)
+    )
+    with pages.opened(browser, path, viewport={"width": width, "height": 900}) as found:
+        found.page.evaluate("id => location.hash = 'q=' + encodeURIComponent(id)", longest["id"])
+        found.page.locator(".ranking .way").last.wait_for()
+        page, cell = found.page.evaluate(
+            "[document.documentElement.scrollWidth, document.querySelector('.ranking td.cost').clientWidth]"
+        )
+    assert page <= width
+    assert cell > 100  # room for the parts of a cost
+
+
 def test_on_a_phone_a_question_takes_the_screen_and_gives_it_back(browser, hardset):
     path, _ = hardset
     with pages.opened(browser, path, **SCREENS["phone"]) as found:

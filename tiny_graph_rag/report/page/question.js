@@ -99,15 +99,15 @@ function rankingTable(question, data, wanted, k, choose) {
         el("span", { class: "small" }, cut(typeOf(data.entity(entity.id)), 40))),
       hops && el("td", { class: "number" }, entity.hop === null || entity.hop < 0 ? "–" : String(entity.hop)),
       scores && el("td", { class: "number" }, figure(entity.score)),
-      costs && el("td", { class: "cost" }, entity.cost && [costFigure(entity.cost.total), el("span", { class: "small" }, costParts(entity.cost))]),
-      hops && el("td", { class: "seed-of" }, seed && [name(seed.name, 40), el("span", { class: `small ${seed.rule === "text" ? "by-text" : ""}` }, ruleWords(seed.rule))]),
+      costs && el("td", { class: "cost", "data-label": t("cost") }, entity.cost && [costFigure(entity.cost.total), el("span", { class: "small" }, costParts(entity.cost))]),
+      hops && el("td", { class: "seed-of", "data-label": t("seed") }, seed && [name(seed.name, 40), el("span", { class: `small ${seed.rule === "text" ? "by-text" : ""}` }, ruleWords(seed.rule))]),
       hops && el("td", { class: "way" }, walkWords(entity.walk ?? [], data.nameOf)));
   });
   const absent = { hop: !hops, score: !scores, cost: !costs, seed: !hops, path: !hops };
   const head = ["rank", "entity", "hop", "score", "cost", "seed", "path"];
   const kinds = { entity: "", cost: "cost", seed: "seed-of", path: "way" };
   return el("section", {}, el("h3", {}, t("Ranking")),
-    el("table", { class: "ranking" }, el("thead", {}, el("tr", {}, head.filter((column) => !absent[column]).map((column) => el("th", { scope: "col", class: kinds[column] ?? "number" }, t(column))))), el("tbody", {}, rows)),
+    el("div", { class: "wide" }, el("table", { class: "ranking" }, el("thead", {}, el("tr", {}, head.filter((column) => !absent[column]).map((column) => el("th", { scope: "col", class: kinds[column] ?? "number" }, t(column))))), el("tbody", {}, rows))),
     costs && el("p", { class: "small" }, t(COST_LEGEND)),
     question.ranked.length > k && el("p", { class: "small" }, t("The line marks the cutoff (k = {k}).", { k })));
 }
