@@ -188,14 +188,6 @@ def test_a_refused_key_ends_the_run_with_3_and_is_shown_nowhere(ask, story: Path
     assert KEY not in "".join((done.output, *files))
 
 
-def test_a_password_in_the_address_is_not_in_the_results(ask, story: Path, monkeypatch) -> None:
-    with ChatServer(polite) as server:
-        monkeypatch.setattr(ChatServer, "url", f"http://user:hunter22@127.0.0.1:{server.port}/v1")
-        _, found = ask(server)
-    assert "hunter22" not in json.dumps(found)
-    assert found["config"]["openai"]["base_url"] == f"http://127.0.0.1:{server.port}/v1"
-
-
 @pytest.mark.slow
 def test_a_dry_run_calls_nothing_and_counts_what_the_server_then_counts(
     ask, story: Path, monkeypatch

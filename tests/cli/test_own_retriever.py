@@ -205,31 +205,6 @@ def test_answers_and_usage_are_kept_and_scored(folder: Path) -> None:
     assert rows["c"]["error"] == "ValueError"
 
 
-@pytest.mark.parametrize(
-    ("returned", "verdict", "says"),
-    [
-        # Of a's and b's three references (c's is not in the graph) it returns none; walks reach all.
-        (["Calais"], "not_in_run", ("Dover: not returned by the retriever", "ask it for longer lists")),
-        (
-            ["Calais", "Zoe", "Moon", "Dover", "Ann", "Ben"],
-            "ranked_below_k",
-            ("retrieved but ranked below k. A larger --top-k includes them.",),
-        ),
-    ],
-)
-def test_what_it_misses_is_told_without_advice_that_steers_walks(
-    folder: Path, returned: list[str], verdict: str, says: tuple[str, ...]
-) -> None:
-    write(folder, f"def retrieve(q):\n    return {returned}")
-    found = run("my_rag.py:retrieve", "--details")
-    assert found.returncode == 0, found.stderr
-    verdicts = [ref["verdict"] for result in results(folder)["results"] for ref in result["references"]]
-    assert verdicts == [verdict] * 3 + ["not_in_graph"]
-    assert [text for text in says if text not in found.stdout] == []
-    assert "raise --depth" not in found.stdout
-    assert "vocabulary file" not in found.stdout
-
-
 @pytest.mark.slow
 def test_what_a_function_prints_stays_off_standard_output(folder: Path) -> None:
     write(

@@ -44,3 +44,23 @@ def test_the_commands_of_a_guide_run_and_print_what_it_shows(run_cli, own_folder
                 continue  # tests/gold/test_curate_browser.py does what a person would
             found = run_cli(*arguments, code=0)
             printed += found.stdout
+
+
+@pytest.mark.slow
+def test_the_guide_of_fixing_shows_what_its_commands_print(run_cli, own_folder: Path) -> None:
+    (own_folder / "benchmarks").symlink_to(ROOT / "benchmarks")
+    text = (ROOT / "docs/guides/fixing.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n\$ tiny-graph-rag (.*?)\n(.*?)```", text, re.S)
+    assert len(blocks) == 3
+    for command, lines in blocks:
+        printed = plain(run_cli(*shlex.split(command), code=0).stdout)
+        if command.startswith("fix"):  # what the guide decides in an editor
+            fixes = Path("fixes.yaml")
+            decided = fixes.read_text(encoding="utf-8").replace("status: draft", "status: confirmed", 1)
+            fixes.write_text(decided.replace("status: draft", "status: rejected", 1), encoding="utf-8")
+        assert [line for line in lines.splitlines() if plain(line) not in printed] == [], printed
+
+
+def plain(text: str) -> str:
+    """Without how long it took."""
+    return " ".join(re.sub(r" in [0-9.]+ s", "", text).split())

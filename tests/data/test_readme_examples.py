@@ -22,7 +22,7 @@ WRITERS = ROOT / "tests" / "fixtures" / "graphs"
 # Pages with a test of their own, which runs their commands.
 ELSEWHERE = {
     "docs/extending.md": "tests/test_extending.py",
-    "docs/guides/fixing.md": "tests/cli/test_fixing_guide.py",
+    "docs/guides/fixing.md": "tests/data/test_guides.py",
     "docs/python.md": "tests/test_python.py",
     **{
         str(guide.relative_to(ROOT)): "tests/data/test_guides.py"

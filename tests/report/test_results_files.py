@@ -23,8 +23,6 @@ from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.results import Results, RunFile, Summary, as_read, encoded, part
 from tiny_graph_rag.study.results_file import read_results
 
-FIXTURES = Path(__file__).parents[1] / "fixtures/results"
-
 
 def differences(one: Any, other: Any, at: str = "$") -> Iterator[str]:
     if isinstance(one, dict) and isinstance(other, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,28 +66,6 @@ def test_the_schema_is_one_and_what_the_generator_makes_validates():
     document = results(40, 200)
     jsonschema.validate(document, SCHEMA)
     assert sum(len(result["references"]) for result in document["results"]) == 200
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("where", "value"),
-    [
-        (("summary", "measures", "mrr", "mean"), "high"),
-        (("results", 0, "ranked", 0, "id"), 7),
-        (("results", 0, "references", 0, "rank"), 0),
-        (("kind",), "guess"),
-        (("results",), None),
-        (("entities", "e00000"), {"name": "without a type"}),
-    ],
-)
-def test_a_wrong_value_is_refused(where, value):
-    document = copy.deepcopy(results(3, 6))
-    place = document
-    for key in where[:-1]:
-        place = place[key]
-    place[where[-1]] = value
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, SCHEMA)
 
 
 @pytest.mark.slow
