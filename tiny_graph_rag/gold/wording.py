@@ -17,9 +17,10 @@ from importlib import resources
 from typing import ClassVar
 
 from tiny_graph_rag.gold.patterns import Formula, RelationStep, StepIndex, seeds_of
+from tiny_graph_rag.language.folding import HAS_HANGUL
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, is_date, is_occasion, kind_of_type
-from tiny_graph_rag.language.words import HANGUL, words_of_name
+from tiny_graph_rag.language.words import words_of_name
 
 # Words of types that say no more than `thing`, or that nobody says of what has them.
 _NO_NOUNS = table("""
@@ -195,7 +196,7 @@ class Wording(ABC):
         if before == Kind.DATE or is_vague or not (is_usual and is_said and is_there):
             return None
         shared = frozenset.intersection(*(self.words[row] for row in rows)) - _NO_NOUNS
-        nouns = [word for word in shared if kind_of_type(word) != Kind.UNKNOWN or HANGUL.search(word)]
+        nouns = [word for word in shared if kind_of_type(word) != Kind.UNKNOWN or HAS_HANGUL.search(word)]
         return Ends(kind, nouns[0] if len(nouns) == 1 else "", len(ends) > 1)
 
     def _is_of_kin(self, step: RelationStep) -> bool:

@@ -22,7 +22,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import Text, fold, folded_letters, nfc, spaced, without_accents
 from tiny_graph_rag.language.function_words import HONORIFICS
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
-from tiny_graph_rag.language.name_forms import are_distinct, long_and_short
 
 # A name → the entities it means and the level that found them.
 Meanings = dict[str, tuple[tuple[int, ...], str | None]]
@@ -117,10 +116,12 @@ class NameIndex:
         }
         if not forms:
             forms = {row for _, form in _variants(name, may_have_title=True) for row in self.resolve(form)[0]}
-        one = forms.pop() if len(forms) == 1 else None
-        if one is None or are_distinct(name, self.names[one]):
+        if len(forms) != 1:
             return (), None
-        return (one,), "form"
+        from tiny_graph_rag.language.name_forms import are_distinct  # few names need it
+
+        one = forms.pop()
+        return ((), None) if are_distinct(name, self.names[one]) else ((one,), "form")
 
     def resolve_references(self, names: Iterable[str]) -> Meanings:
         """`resolve_reference` for many names, each once."""
@@ -251,8 +252,10 @@ def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
         yield VARIANT, name.replace("&", " and ")
     if name[:1] in "TtAa" and ARTICLE.match(name):
         yield VARIANT, ARTICLE.sub("", name)
-    if ("(" in name or "[" in name or "（" in name) and (forms := long_and_short(name)):
-        yield from ((VARIANT, form) for form in forms if form)
+    if "(" in name or "[" in name or "（" in name:
+        from tiny_graph_rag.language.name_forms import long_and_short  # few names need it
+
+        yield from ((VARIANT, form) for form in long_and_short(name) or () if form)
     if not name.isascii() and (plain := without_accents(name)) != name:
         yield PLAIN, plain
 

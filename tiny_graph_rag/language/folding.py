@@ -96,12 +96,12 @@ HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 UNSPACED = ALPHABETS + HAN
 HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 HAS_HANGUL = re.compile("[가-힣]")
-_ENDS_WITHOUT_CASE = re.compile(f"[가-힣{UNSPACED}]$")
+# Compiled where a text needs them: classes of so many characters take milliseconds.
+WITHOUT_CASE = f"[가-힣{UNSPACED}]"
 # Places inside a word where a name may end: next to unspaced characters, before Hangul.
-_DIVISION = re.compile(f"(?<!^)(?:(?=[가-힣{UNSPACED}])|(?<=[{UNSPACED}]))(?!$)")
-_ALONE = re.compile(  # 山 in 山の, not in 山田
-    f"(?<![{HAN}])[{HAN}](?![{HAN}])|(?<![{ALPHABETS}])[{ALPHABETS}](?![{ALPHABETS}])"
-)
+_DIVISION = f"(?<!^)(?:(?=[가-힣{UNSPACED}])|(?<=[{UNSPACED}]))(?!$)"
+# 山 in 山の, not in 山田.
+_ALONE = f"(?<![{HAN}])[{HAN}](?![{HAN}])|(?<![{ALPHABETS}])[{ALPHABETS}](?![{ALPHABETS}])"
 
 
 class Cut(NamedTuple):
@@ -169,7 +169,7 @@ class Text:
     def is_one_of_a_run(self, start: int, end: int) -> bool:
         """Whether it is one character of an unspaced script in a run of the same script (山 in 山田)."""
         is_one = end - start == 1 and HAS_UNSPACED.match(self.kept, start) is not None
-        return is_one and _ALONE.match(self.whole, self.firsts[start]) is None
+        return is_one and re.compile(_ALONE).match(self.whole, self.firsts[start]) is None
 
     def cuts(self) -> list[Cut]:
         """The text cut wherever a name may begin or end."""
@@ -178,7 +178,7 @@ class Text:
         cuts: list[Cut] = []
         for first, word in zip(self.starts, self.words, strict=True):
             start, opens = 0, True
-            for end in (*(division.start() for division in _DIVISION.finditer(word)), len(word)):
+            for end in (*(division.start() for division in re.finditer(_DIVISION, word)), len(word)):
                 inside = end < len(word) and HAS_UNSPACED.search(word, end - 1, end + 1) is None
                 cuts.append(Cut(first + start, first + end, opens, inside))
                 start, opens = end, not inside
@@ -189,7 +189,7 @@ class Text:
         """Whether most words end in a script without case: there, Latin letters are a name."""
         if self.kept.isascii():
             return False
-        return 2 * sum(_ENDS_WITHOUT_CASE.search(word) is not None for word in self.words) > len(self.words)
+        return 2 * sum(re.match(WITHOUT_CASE, word[-1]) is not None for word in self.words) > len(self.words)
 
 
 def _aligned(text: str) -> tuple[str, tuple[list[int], list[int]]]:

@@ -30,7 +30,7 @@ from tiny_graph_rag.columns.stored import BadRecordError, new_folder, read_recor
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.files import stamp_of
-from tiny_graph_rag.language.folding import HAS_UNSPACED, UNSPACED, folded_letters
+from tiny_graph_rag.language.folding import HAS_HANGUL, HAS_UNSPACED, UNSPACED, folded_letters
 from tiny_graph_rag.language.function_words import (
     ENDINGS,
     FINALS,
@@ -43,7 +43,6 @@ from tiny_graph_rag.language.function_words import (
 )
 
 CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-HANGUL = re.compile("[가-힣]")
 # English X's, and the article or preposition before a French or Italian word: l'auteur, dell'autore.
 POSSESSIVE = re.compile(r"['’]s$|^(?:[cdjlmnst]|qu|dell|nell|all|sull)['’](?=\w{3})")
 CACHED_WORDS = 1 << 16
@@ -90,7 +89,7 @@ def _ending_in(final: int) -> str:
 
 # A verb before a noun (쓰는, 죽은, 세운), or in the past with what ends a clause (썼나, 세웠는가);
 # 있 is no past, 겠 the future.
-KOREAN_VERB = re.compile(
+KOREAN_VERB = (  # compiled at need
     f"(?P<stem>[가-힣]*)(?:(?P<noun>(?<=[가-힣])[는은])|(?P<closed>[{_ending_in(NIEUN)}])"
     f"|(?P<past>(?![있겠])[{_ending_in(PAST)}])"
     "(?:다|다는|다고|던|던가|나|나요|니|냐|는가|는지|는데|을까|을까요|어|어요|지|지요|죠|고|으며|지만|습니다|습니까)?)"
@@ -117,7 +116,7 @@ MARKS = (
 )
 _RUN = rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*"
 WORD = re.compile(rf"{_RUN}(?:['’]{_RUN})?")
-_PART = re.compile(
+_PART = (  # compiled at need
     r"(?P<ideographs>[\u3005\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af]+)"
     r"|(?P<hiragana>[\u3040-\u309f]+)"
     rf"|(?P<letters>(?:[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff][{MARKS}]*)+)"
@@ -130,7 +129,7 @@ def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each word, in order."""
     for match in WORD.finditer(text):
         if not text.isascii() and HAS_UNSPACED.search(text, *match.span()):
-            for part in _PART.finditer(text, *match.span()):
+            for part in re.compile(_PART).finditer(text, *match.span()):
                 yield from _words_of_part(part)
         else:
             yield match.span()
@@ -176,7 +175,7 @@ def words_of_name(name: str) -> list[str]:
 
 
 def is_korean(word: str) -> bool:
-    return not word.isascii() and HANGUL.search(word) is not None
+    return not word.isascii() and HAS_HANGUL.search(word) is not None
 
 
 def is_function_word(word: str) -> bool:
@@ -276,7 +275,7 @@ def _without_past(word: str) -> str:
 def dictionary_form(word: str) -> str:
     """Of a Korean verb in the past or before a noun: 썼나, 쓴, 쓰는 → 쓰다; 세웠는가 → 세우다; 살았다 → 살다.
     Any other word as it is."""
-    form = KOREAN_VERB.fullmatch(word)
+    form = re.fullmatch(KOREAN_VERB, word)
     if form is None:
         return word
     if form["noun"] or form["past"] in tuple("았었였했"):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
-from tiny_graph_rag.language.folding import UNSPACED, folded_letters
+from tiny_graph_rag.language.folding import WITHOUT_CASE, folded_letters
 from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind, relation_asked, singular, synonyms
 from tiny_graph_rag.language.words import (
@@ -135,7 +135,6 @@ UNTYPED = 0.9  # of the relations have one type: types say nothing
 FEW_RELATIONS = 20  # fewer may well be of one type that questions speak of
 ROWS_AT_ONCE = 1 << 22
 MOST_OF_A_VOCABULARY = 1000  # relation types; more of them are free text
-_IN_SIGNS = re.compile(f"[가-힣{UNSPACED}]")  # a short word of syllables or ideographs is a whole word
 NO_WORD = -1  # of a word that stands for a type by vocabulary or kind, not for a word of its name
 
 
@@ -321,7 +320,7 @@ def is_listed_name(name: str) -> bool:
 
 def is_long(word: str) -> bool:
     """Whether a word is longer than articles and prepositions are in languages without a list."""
-    return len(word) > SHORT or _IN_SIGNS.search(word) is not None
+    return len(word) > SHORT or re.search(WITHOUT_CASE, word) is not None  # a syllable or ideograph may do
 
 
 def _content_of_name(name: str) -> list[str]:

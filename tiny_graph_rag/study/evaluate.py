@@ -21,7 +21,6 @@ from tiny_graph_rag.measures import Judged, Measure, default_measures, measures_
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.measures.summary import Summary, summarise
-from tiny_graph_rag.measures.textual import AUTO, CONTAINS, TextMatch
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
@@ -198,9 +197,13 @@ def _undefined(run: Run, judged: Judged, measures: Sequence[Measure]) -> list[st
 def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Config) -> list[str]:
     """Whether chunks hold reference texts, where none is one: the usual way to match finds nothing then."""
     passages = judged.kinds.get(PASSAGES)
-    if passages is None or config.evaluation.match != AUTO or _found(passages):
+    if passages is None or _found(passages):
         return []
+    from tiny_graph_rag.measures.textual import AUTO, CONTAINS, TextMatch
     from tiny_graph_rag.scoring.kinds import judged_passages
+
+    if config.evaluation.match != AUTO:
+        return []
 
     loosely = judged_passages(examples, run.passages or (), judged, TextMatch(CONTAINS))
     if not _found(loosely):
