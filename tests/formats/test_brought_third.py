@@ -33,6 +33,10 @@ PATH = {"start": ANN, "end": BEN, "segments": [STEP], "length": 1.0}
         ("kinds.json", [{"source": "Ann", "target": "Ben", "label": "As she said", "kind": "knows"}]),
         ("told.json", {"Ann": {"type": "girl", "description": "A girl", "knows": ["Ben"], "place": "Dover"},
                        "Ben": {"type": "boy", "description": "A boy", "knows": []}}),
+        ("value.json", {"nodes": [{"id": 0, "name": "Ann"}, {"id": 1, "name": "Ben"}],
+                        "links": [{"source": 0, "target": 1, "value": "knows"}]}),
+        ("lists.json", {"girls": [{"id": "a", "name": "Ann"}], "boys": [{"boy_id": "b", "name": "Ben"}],
+                        "edges": [{"source": "a", "target": "b", "type": "knows"}]}),
         ("named.ttl", '@prefix e: <http://e/> . e:a a e:Girl ; e:girlName "Ann" ; e:knows e:b . '
                       'e:b e:name "Ben"@en, "벤"@ko ; e:jobTitle "cook" .'),
     ],
@@ -56,6 +60,7 @@ def test_people_next_to_their_relations_are_the_entities(own_folder: Path) -> No
     ("name", "content", "way"),
     [
         ("rows.csv", 'n\n"(:Girl {name: ""Ann""})"\n', "Save it as JSON in Neo4j Browser"),
+        ("g.dot", 'digraph G {\na -> b [label="knows"]\n}', r"networkx.nx_pydot.read_dot\('g.dot'\)"),
         ("far.jsonld", {"@context": "https://e/c.jsonld", "@graph": []}, "write what it holds into the file"),
     ],
 )
@@ -67,6 +72,42 @@ def test_what_is_not_read_has_a_way_out(own_folder: Path, name: str, content: An
 def test_names_that_number_each_kind_are_ids(own_folder: Path) -> None:
     graph = read(own_folder, "source,type,target\nGIRL_X_001,knows,BOY_X_A2\n", "g.csv")
     assert "2 entities (most of them) have names that look like ids" in graph.notes.lines()[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("places.json", {"categories": [{"name": "boy"}, {"name": "girl"}],
+                         "nodes": [{"id": "Ann", "category": 1}, {"id": "Ben", "category": 0}],
+                         "links": [{"source": "Ann", "target": "Ben"}]}),
+        ("any.ttl", "@prefix e: <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
+                    "e:Ann a owl:NamedIndividual, e:girl ; e:knows e:Ben . e:Ben a e:boy ."),
+    ],
+)  # fmt: skip
+def test_types_are_those_that_say_something(own_folder: Path, name: str, content: Any) -> None:
+    graph = read(own_folder, content, name)
+    types = dict(zip(graph.entities.names, graph.entities.types, strict=True))
+    assert types == {"Ann": "girl", "Ben": "boy"}
+
+
+def test_names_and_pairs_with_weights_are_tables(own_folder: Path) -> None:
+    (own_folder / "nodes.json").write_text('["Ann", "Ben"]', encoding="utf-8")
+    graph = read(own_folder, [["Ann", "Ben", 3]], "edges.json")
+    assert told(graph) == [("Ann", "RELATED_TO", "Ben")]
+    assert graph.relations.weights.tolist() == [3.0]
+
+
+def test_a_title_with_a_figure_is_no_type(own_folder: Path) -> None:
+    edges = [{"source": "Ann", "target": "Ben", "title": "Similarity: 0.5"}]
+    assert told(read(own_folder, edges, "g.json")) == [("Ann", "RELATED_TO", "Ben")]
+
+
+def test_neighbours_that_nothing_describes_are_entities(own_folder: Path) -> None:
+    document = {
+        "Ann": {"description": "A girl", "knows": ["Ben", "Cy", "Ann"]},
+        "Ben": {"description": "A boy", "knows": ["Ann"]},
+    }
+    assert [*read(own_folder, document, "g.json").entities.names] == ["Ann", "Ben", "Cy"]
 
 
 @pytest.mark.parametrize(

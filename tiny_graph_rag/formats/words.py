@@ -90,8 +90,8 @@ EDGE_KEYS = _table(
     type: relationshiptype relationtype reltype edgetype etype linktype relation relationship relations rel
         predicate pred edgelabel relationlabel relationshiplabel relationname relationshipname relname
         predicatelabel interaction interactiontype metaedge edge type kind label labels property verb name
-        title p r predicateid 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词 謂語
-        関係 述語 relación relacion relação relacao beziehung relazione отношение связь тип tipo typ
+        title value p r predicateid 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词
+        謂語 関係 述語 relación relacion relação relacao beziehung relazione отношение связь тип tipo typ
     description: description desc relationshipdescription relationdescription edgedescription explanation
         설명 관계설명 描述 说明 説明
     weight: weight edgeweight relationshipweight strength relationshipstrength score weights value 가중치 权重
@@ -115,6 +115,7 @@ PAIRS = _pairs(
     """
     subject/object subj/obj sub/obj subject/related head/tail source/target src/dst src/tgt
     source/destination source/dest src/dest src/target from/to start/end origin/destination
+    origine/destination
     주어/목적어 주체/객체 출발점/도착점 출발/도착 시작/끝 머리/꼬리 원본/대상 主语/宾语 主語/賓語
     主語/目的語 主体/客体 头/尾 頭/尾 源/目标 源/目標
     起点/终点 始点/終点 source/cible sujet/objet sujeto/objeto origen/destino fuente/destino sujeito/objeto

@@ -44,10 +44,11 @@ ID_TYPES = "names of relation types (all of them) look like ids: is there a tabl
 WEIGHTS = f"relations with a negative or non-finite weight (taken as {DEFAULT_WEIGHT})"
 LOOPS = "self-loops (kept, never walked)"
 DUPLICATES = "duplicate relations (same ends and type; kept)"
-# 17, -3, 17.0; E1, Q42, C0442805, GO:0008150, person_1; /m/0d3k14; a hash, a UUID; PER_ROM_A1
+# 17, -3, 17.0; E1, Q42, C0442805, GO:0008150, person_1; /m/0d3k14; a hash, a UUID; PER_ROM_A1; an IRI
 _ID = re.compile(
     r"[+-]?[0-9]+(\.0)?|[a-z]{1,4}-?[0-9]+|[a-z]{1,10}[:_][0-9]+|/[mg]/\w+|[0-9a-f]{24,}|"
-    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?-i:[A-Z]+(_[A-Z0-9]+)*_[A-Z]?[0-9]+)",
+    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?-i:[A-Z]+(_[A-Z0-9]+)*_[A-Z]?[0-9]+)|"
+    r"https?://\S+",
     re.I,
 )
 Record = Mapping[str, Any]

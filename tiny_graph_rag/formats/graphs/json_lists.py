@@ -32,6 +32,7 @@ from tiny_graph_rag.formats.graphs.roles import (
 )
 from tiny_graph_rag.formats.graphs.rows import Rows, end_text, fill_entities, fill_relations, place_in
 from tiny_graph_rag.formats.graphs.table import Table, columns_of, flat, key_of, text_of
+from tiny_graph_rag.formats.tables import is_number
 from tiny_graph_rag.formats.words import (
     ADJACENCIES,
     ENTITY_LISTS,
@@ -50,6 +51,7 @@ LINES = (".jsonl", ".ndjson")
 YAML = (".yaml", ".yml")
 BROKEN = "triples that are not three texts (left out)"
 TRIPLE = ("source", "relation", "target")
+ENDS = ("source", "target")
 WANTED = (
     'wanted {"entities": […], "relations": […]}, or a list of [source, relation, target] or of objects with '
     "'source', 'relation', 'target'"
@@ -264,6 +266,7 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
         places = place_in(held[0] if held else "entities"), place_in(key)
         lists = _with_names(Lists(entities, found[key], is_directed, places), document)
         others = {other: values for other, values in document.items() if other not in (key, *held[:1])}
+        _name_categories(lists.entities or [], document.get("categories"))
         if not lists.entities:
             lists, others = _with_ends(lists, others)
         lists.others = [other for other, values in others.items() if _are_objects(values)]
@@ -284,6 +287,19 @@ def _are_objects(values: Any) -> bool:
     return isinstance(values, list) and bool(values) and isinstance(values[0], dict)
 
 
+def _name_categories(entities: list[Any], categories: Any) -> None:
+    """The names of categories for their places in a list of them, as ECharts has it."""
+    names = [_text_in(one, "name") for one in categories] if isinstance(categories, list) else []
+    for entity in entities:
+        place = entity.get("category") if isinstance(entity, dict) else None
+        if isinstance(place, int) and 0 <= place < len(names) and names[place]:
+            entity["category"] = names[place]
+
+
+def _text_in(value: Any, key: str) -> str:
+    return text_of(value.get(key)) if isinstance(value, dict) else text_of(value)
+
+
 def _with_ends(lists: Lists, others: dict[str, Any]) -> tuple[Lists, dict[str, Any]]:
     """With the entities of a document's other lists, of which some stand at the ends of relations; the name
     of a list is their type, where no key is. Returns what is left of the others as well."""
@@ -293,12 +309,13 @@ def _with_ends(lists: Lists, others: dict[str, Any]) -> tuple[Lists, dict[str, A
     found: list[Any] = []
     left = {}
     for key, values in others.items():
-        table = Table.of_records(values if isinstance(values, list) else [])
+        table = Table.of_records(values if _are_objects(values) else [])
         table.roles = node_roles(table)
         names = [*table.columns(Role.ID), *table.columns(Role.NAME)]
         if any(text in ends for column in names for text in table.texts(column)):
             type = {} if table.columns(Role.TYPE) else {"type": key}
-            found += [{**type, **record} if isinstance(record, dict) else record for record in values]
+            ids = table.cells(names[0])  # one key of ids for all the lists
+            found += [{**type, **record, "id": id} for record, id in zip(values, ids, strict=True)]
         else:
             left[key] = values
     return replace(lists, entities=found or None), left
@@ -361,6 +378,22 @@ def records_of(values: Any) -> list[Any]:
     return [{**(value if isinstance(value, dict) else {}), "id": id} for id, value in values.items()]
 
 
+def objects_of(values: Any) -> Any:
+    """Names, pairs and triples in a list as objects; of [a, b, 3] the number is the weight."""
+    if not isinstance(values, list) or all(isinstance(value, dict) for value in values):
+        return values
+    if all(isinstance(value, str) for value in values):
+        return [{"name": value} for value in values]
+    is_weighted = all(isinstance(value, list) and is_number(value[-1]) for value in values)
+    keys = ("source", "target", "weight") if is_weighted else TRIPLE
+    return [
+        dict(zip(keys if len(value) == len(keys) else (*ENDS,), value, strict=False))
+        if isinstance(value, list)
+        else value
+        for value in values
+    ]
+
+
 def _of_adjacency(document: dict[str, Any]) -> Lists | None:
     """Of `{"Ann": ["Ben"]}`, `{"Ann": {"knows": ["Ben"]}}`, `{"Ann": {"Ben": {…}}}`, where most of what is
     pointed at is a key as well: else any settings would be a graph."""
@@ -372,7 +405,9 @@ def _of_adjacency(document: dict[str, Any]) -> Lists | None:
     if 2 * described > len(document):  # properties of entities, of which some may be neighbours
         entities = records_of(document)
         relations = _inner(entities)
-        return Lists(entities, relations) if relations else None
+        told_of = dict.fromkeys(relation["target"] for relation in relations)
+        others = [{"id": name} for name in told_of if name and name not in document]
+        return Lists([*entities, *others], relations) if relations else None
     relations = _neighbours(document, None)
     targets = dict.fromkeys(text_of(relation["target"]) for relation in relations)
     if not targets or 2 * len(targets.keys() & document.keys()) < len(targets):

@@ -26,6 +26,8 @@ from tiny_graph_rag.messages import said
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+OWL = "http://www.w3.org/2002/07/owl#"
+ANYTHING = {f"{OWL}NamedIndividual", f"{OWL}Thing"}  # types of whatever has others
 # Predicates of literals, without `http://` or `https://`.
 PREDICATES = {
     "www.w3.org/2000/01/rdf-schema#label": Role.NAME,
@@ -123,7 +125,8 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
         if iri in predicates and iri not in used:
             rows.dropped("predicates that the file describes (they name relation types)", iri)
         elif iri not in blank:
-            types = [_label(type, resources) for type in told.types]
+            said_types = [type for type in told.types if type not in ANYTHING] or told.types
+            types = [_label(type, resources) for type in said_types]
             entities.append({**told.record(), **({"types": types} if len(types) > 1 else {}), "<id>": iri,
                              "<name>": _label(iri, resources), "<type>": next(iter(types), "")})  # fmt: skip
     relations = [

@@ -30,6 +30,10 @@ OWL = (
     "robot convert -i {file} -o {stem}.ttl"
 )
 TAR = "an archive of files; unpack it, and give the graph file or its folder"
+DOT = (
+    "Graphviz's DOT is not read. Save it as GML (gv2gml {file} -o {stem}.gml) or in Python "
+    "networkx.write_graphml(networkx.nx_pydot.read_dot('{file}'), '{stem}.graphml')"
+)
 RESULT = (
     "the result of a query as text. Save it as JSON in Neo4j Browser, or read the database: convert -g "
     "neo4j://localhost -o {stem}-KG.json"
@@ -52,6 +56,8 @@ def _reason(head: Head) -> Said | None:
         return said(TAR)
     if "<Ontology" in head.text and "www.w3.org/2002/07/owl#" in head.text:
         return said(OWL, file=name, stem=stem)
+    if re.match(r'(strict\s+)?(di)?graph\s*("[^"]*"|\w*)\s*\{', head.text, re.I):
+        return said(DOT, file=name, stem=stem)
     if re.match(r'[^\n]+\n"?\(:\w', head.text):
         return said(RESULT, stem=stem)
     return said(CYPHER, file=name, stem=stem) if _CYPHER.match(head.text) else None

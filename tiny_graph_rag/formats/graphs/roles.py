@@ -228,6 +228,8 @@ def _may_be(role: str, table: Table, column: str) -> bool:
     key = key_of(column)
     if role == Role.TYPE and any("\n" in text or "<br" in text for text in table.texts(column)):
         return False  # what a page shows of it
+    if role == Role.TYPE and key in ("title", "value"):
+        return not any(any(map(str.isdigit, text)) for text in table.texts(column))
     if role == Role.TYPE and column.startswith("_"):
         return False  # a program's own, such as LlamaIndex's `_node_type`
     if role == Role.WEIGHT:

@@ -18,7 +18,7 @@ from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
-from tiny_graph_rag.formats.graphs.json_lists import document_of, records_of
+from tiny_graph_rag.formats.graphs.json_lists import document_of, objects_of, records_of
 from tiny_graph_rag.formats.graphs.roles import (
     EDGE_NAMES,
     NONE,
@@ -338,7 +338,7 @@ def table_of(path: Path, rows: Rows) -> Table:
     elif _ending(path) in JSON_ENDINGS:
         records = document_of(path, rows)
         rows.problems.check()
-        records = records_of(records) if isinstance(records, dict) else records
+        records = records_of(records) if isinstance(records, dict) else objects_of(records)
         if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
             raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
         table = Table.of_records(flat(records), path.name)
