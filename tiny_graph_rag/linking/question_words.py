@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,7 @@ def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return " ".join("".join((*parts, text[at:])).split())
 
 
+@lru_cache(1 << 12)  # linker, reader and text scores ask of the same questions; nobody changes what they get
 def tokens(masked: str) -> tuple[dict[int, str], list[int]]:
     """Words by place, in order, and the places of seeds; a place is a count of words and seeds.
 

@@ -144,6 +144,7 @@ class TextScores:
         room = KNOWN_SCORES // max(1, len(self.graph))
         self._columns = lru_cache(room // 4 if room >= 4 * KEPT_QUESTIONS else 0)(self._columns_of)
         self._by_words = lru_cache(max(1, room))(self._by_words_of)
+        self._walked = lru_cache(max(1, room))(self._walked_from)
 
     def of(
         self,
@@ -217,9 +218,15 @@ class TextScores:
         for (seeds, shares), times in Counter(
             (mention.seeds, mention.shares) for mention in mentions
         ).items():
-            at, bits = self.random_walk.bits(np.array(seeds), np.array(shares), guide)
+            at, bits = self._walked(seeds, shares, guide)
             column[at] += times * bits
         return column
+
+    def _walked_from(
+        self, seeds: tuple[int, ...], shares: tuple[float, ...], guide: Guide
+    ) -> tuple[NDArray[np.int64], Column]:
+        """Kept, for questions with other words of the same weight name the same."""
+        return self.random_walk.bits(np.array(seeds), np.array(shares), guide)
 
     def _guide(self, stems: Sequence[str]) -> Guide:
         codes = self.graph.relations.types.codes
