@@ -75,6 +75,25 @@ def run_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     return run
 
 
+@pytest.fixture
+def evaluate(
+    own_folder: Path, run_cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """`evaluate(server, "--flag", …)`: `eval`, or another command, of story-eval.jsonl with a server's model.
+
+    Returns what was printed, and the results file if there is one.
+    """
+    monkeypatch.setenv("OPENAI_MODEL", "test-model")
+
+    def run(server: Any, *flags: str, command: str = "eval", exit_code: int = 0) -> tuple[Result, Any]:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = run_cli(f"{command} --dataset story-eval.jsonl", *flags, code=exit_code)
+        path = own_folder / "data/results/story-eval-results.json"
+        return done, read_json(path) if path.exists() else None
+
+    return run
+
+
 def kg(entities: Sequence[Any], relations: Sequence[tuple[str, ...]] = ()) -> dict[str, Any]:
     """KG JSON from names (ids are the names too) or (name, aliases), and (source, type, target) triples."""
     pairs = [(entity, ()) if isinstance(entity, str) else entity for entity in entities]

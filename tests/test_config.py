@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from tests.conftest import ROOT, read_json
+from tests.conftest import ROOT, read_json, write_gold, write_kg
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.reference import commands
 from tiny_graph_rag.config import FLAGS, Config, Setting, all_settings, as_option, find_setting
@@ -65,13 +65,9 @@ def test_a_setting_reads_its_own_default_back_and_no_other_type(setting: Setting
 
 def command_files(folder: Path) -> None:
     """A graph, a gold set and a results file that commands can be asked about."""
-    (folder / "t-KG.json").write_text(
-        '{"entities": [{"id": "e1", "name": "Ann"}, {"id": "e2", "name": "Bob"}], "relationships": '
-        '[{"source_entity_id": "e1", "target_entity_id": "e2", "relation_type": "KNOWS"}]}',
-        encoding="utf-8",
-    )
-    gold = '{"id": "q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n'
-    (folder / "t-eval.jsonl").write_text(gold, encoding="utf-8")
+    write_kg(folder / "t-KG.json", ["Ann", "Bob"], [("Ann", "KNOWS", "Bob")])
+    question = {"id": "q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}
+    write_gold(folder / "t-eval.jsonl", question)
     (folder / "r.trec").write_text("q1 Q0 Bob 1 2.0 x\n", encoding="utf-8")
 
 

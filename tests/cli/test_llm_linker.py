@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import read_json, write_set
+from tests.conftest import write_set
 from tests.tools.chat_server import Action, ChatServer, Request, answer
 
 USAGE = {"prompt_tokens": 300, "completion_tokens": 50, "total_tokens": 350}  # above what we count ourselves
@@ -15,7 +15,7 @@ ONE_CALL = 300 / 1e6 + 50 * 10 / 1e6  # USD, at $1 and $10 a million
 
 
 @pytest.fixture
-def story(own_folder: Path, monkeypatch) -> Path:
+def story(own_folder: Path) -> Path:
     """점순 knows Ben (also called Benjamin); Ben knows Clara."""
     write_set(
         own_folder, "story", ["점순", ("Ben", ["Benjamin"]), "Clara"],
@@ -26,7 +26,6 @@ def story(own_folder: Path, monkeypatch) -> Path:
         {"id": "c", "query": "Is CLARA known?", "reference_entities": ["Ben"], "ground_truth": "Ben"},
     )  # fmt: skip
     (own_folder / "config.yaml").write_text("openai: {prices: {test-model: {input: 1, output: 10}}}\n")
-    monkeypatch.setenv("OPENAI_MODEL", "test-model")
     return own_folder
 
 
@@ -50,14 +49,8 @@ def clever(request: Request) -> Action:
 
 
 @pytest.fixture
-def ask(story: Path, run_cli, monkeypatch):
-    def run(server: ChatServer, *flags: str, command: str = "eval", exit_code: int = 0):
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        done = run_cli(command, "--dataset", "story-eval.jsonl", "--linker", "llm", *flags, code=exit_code)
-        path = story / "data/results/story-eval-results.json"
-        return done, read_json(path) if path.exists() else None
-
-    return run
+def ask(story: Path, evaluate):
+    return lambda server, *flags, **how: evaluate(server, "--linker", "llm", *flags, **how)
 
 
 def test_mentions_are_matched_with_particles_aliases_and_folding(ask) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.conftest import ROOT, read_json, write_kg
+from tests.conftest import ROOT, read_json, write_gold, write_kg
 from tiny_graph_rag.cli import app
 
 GOLD = [
@@ -27,8 +27,7 @@ GOLD = [
 def folder(tmp_path: Path) -> Path:
     lives = [("Ann", "LIVES_IN", "Dover"), ("Ben", "LIVES_IN", "Dover")]
     write_kg(tmp_path / "town-KG.json", ("Ann", "Ben", "Dover", "Calais"), lives)
-    lines = "".join(json.dumps(path) + "\n" for path in GOLD)
-    (tmp_path / "town-eval.jsonl").write_text(lines, encoding="utf-8")
+    write_gold(tmp_path / "town-eval.jsonl", *GOLD)
     return tmp_path
 
 
@@ -185,8 +184,7 @@ def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
 
 
 def test_answers_and_usage_are_kept_and_scored(folder: Path) -> None:
-    lines = [json.dumps({**path, "ground_truth": "In Dover"}) for path in GOLD]
-    (folder / "town-eval.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    write_gold(folder / "town-eval.jsonl", *({**question, "ground_truth": "In Dover"} for question in GOLD))
     write(
         folder,
         "def retrieve(q):\n"

@@ -7,13 +7,13 @@ import re
 
 import pytest
 
+from tests.retrieval.test_bfs import graph_of
 from tiny_graph_rag.gold.english import Clause, English, read_clause
 from tiny_graph_rag.gold.korean import Korean, phrases_of
 from tiny_graph_rag.gold.patterns import StepIndex, formula_of
 from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.variants import variant
 from tiny_graph_rag.gold.wording import Wording
-from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.kinds import is_date
 from tiny_graph_rag.language.particles import with_particle
@@ -159,14 +159,7 @@ TALE = """
 def worded(triples: str, types: dict[str, str]) -> tuple[English, Korean]:
     """The wordings of a graph. triples: `Ann OWNS Rope; …`. types: of the entities, {} for none."""
     found = re.findall(r"\s*([^;]+?) ([a-zA-Z]+_[a-zA-Z_]+|[A-Z]{4,}) ([^;]+?)\s*(?:;|$)", triples)
-    names = dict.fromkeys(name for one, _, two in found for name in (one, two))
-    graph = KnowledgeGraph.from_records(
-        [{"name": name, **({"entity_type": types[name]} if types else {})} for name in names],
-        [
-            {"source_entity_id": one, "relationship_type": type, "target_entity_id": two}
-            for one, type, two in found
-        ],
-    )
+    graph = graph_of(found, kinds=types)
     index = StepIndex.of(graph)
     return English(index, {}), Korean(index, {})
 
@@ -338,17 +331,8 @@ def test_dates_are_recognised() -> None:
 def test_korean_puts_nothing_but_a_name_before_a_noun_of_relation() -> None:
     """Nobody follows 배우자가 유월당에 속한 사람인 사람."""
     types = {"사월": "인물", "오월": "인물", "칠월": "인물", "유월당": "집단"}
-    graph = KnowledgeGraph.from_records(
-        [{"name": name, "entity_type": type} for name, type in types.items()],
-        [
-            {"source_entity_id": one, "relationship_type": type, "target_entity_id": two}
-            for one, type, two in (
-                ("사월", "제자", "오월"),
-                ("오월", "소속", "유월당"),
-                ("칠월", "제자", "오월"),
-            )
-        ],
-    )
+    triples = [("사월", "제자", "오월"), ("오월", "소속", "유월당"), ("칠월", "제자", "오월")]
+    graph = graph_of(triples, kinds=types)
     korean = Korean(StepIndex.of(graph), {})
     assert asked(korean, "(유월당)<-[:소속]-()<-[:제자]-(?)") is None
     assert asked(korean, "(오월)<-[:제자]-(?)") is None

@@ -8,20 +8,17 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import real
-from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.function_words import stands_in, table
 from tiny_graph_rag.linking import Seed, make_linker
@@ -40,20 +37,7 @@ NAMES = st.lists(
 
 
 def graph_of(names: Sequence[str]) -> KnowledgeGraph:
-    count, nothing = len(names), Strings.of([])
-    entities = Entities(
-        Strings.of(f"e{row}" for row in range(count)),
-        Strings.of(names),
-        Categories.of([""] * count),
-        Strings.of([""] * count),
-        StringLists.of([()] * count),
-        StringLists.of([()] * count),
-        Strings.of([""] * count),
-    )
-    rows, weights = np.zeros(0, dtype=np.int32), np.zeros(0)
-    no_types, no_chunks = Categories.of([]), StringLists.of([])
-    relations = Relations(nothing, rows, rows, no_types, nothing, weights, no_chunks, nothing)
-    return KnowledgeGraph.of(entities, relations)
+    return KnowledgeGraph.from_records({f"e{row}": {"name": name} for row, name in enumerate(names)}, [])
 
 
 def seeds_of(graph: KnowledgeGraph, text: str, *context: str, fuzzy: float | None = None) -> Sequence[Seed]:
@@ -80,7 +64,7 @@ def test_the_order_of_entities_in_the_file_does_not_matter(names: list[str], tex
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text(max_size=60), st.lists(st.text(max_size=12), min_size=1, max_size=4))
+@given(st.text(max_size=60), st.lists(st.text(max_size=12).filter(str.strip), min_size=1, max_size=4))
 def test_any_text_and_any_names_link_to_stretches_of_the_text(text: str, names: list[str]) -> None:
     for start, end, _ in spans(names, text):
         assert start is not None

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from hypothesis import strategies as st
 
-from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.linking import LinkedQuestion, Seed
 
 MOST = 9  # entities of a random graph: enough for three components with walks in them
@@ -18,25 +15,9 @@ MOST = 9  # entities of a random graph: enough for three components with walks i
 
 def graph_of(entities: int, edges: Sequence[tuple[int, int]]) -> KnowledgeGraph:
     """Entities are called e0, e1, …; relations run from the first to the second of a pair."""
-    names = [f"e{row}" for row in range(entities)]
-    empty, lists = Strings.of([""] * entities), StringLists.of([[]] * entities)
-    blank, blanks = Strings.of([""] * len(edges)), StringLists.of([[]] * len(edges))
-    ends = np.array(edges, dtype=np.int32).reshape(-1, 2)
-    return KnowledgeGraph.of(
-        Entities(
-            Strings.of(names), Strings.of(names), Categories.of(["T"] * entities), empty, lists, lists, empty
-        ),
-        Relations(
-            Strings.of(f"r{row}" for row in range(len(edges))),
-            ends[:, 0],
-            ends[:, 1],
-            Categories.of(["R"] * len(edges)),
-            blank,
-            np.ones(len(edges)),
-            blanks,
-            blank,
-        ),
-    )
+    records = {f"e{row}": {"name": f"e{row}"} for row in range(entities)}
+    relations = [{"source_entity_id": f"e{one}", "target_entity_id": f"e{other}"} for one, other in edges]
+    return KnowledgeGraph.from_records(records, relations)
 
 
 def linked(*seeds: Sequence[int]) -> list[LinkedQuestion]:
