@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import stretches
-from tiny_graph_rag.shown import short_repr
+from tiny_graph_rag.columns.arrays import short_repr, stretches
 
 NO_HOP = -1  # the hop of an entity that no walk reached
 ABSENT = "not in the run"  # the failure of a question that a run's file does not have

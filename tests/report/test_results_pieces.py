@@ -10,8 +10,8 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.report.json import Spelled
 from tiny_graph_rag.report.json.results import document_parts, question
-from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.results import as_read
 from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.evaluate import Evaluation, evaluate

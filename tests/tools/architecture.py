@@ -37,7 +37,7 @@ FLOORS = (
     ("config",),
     ("documents",),
     ("files", "outputs", "results"),
-    ("inputs", "journals", "messages", "registry", "secret", "shown", "errors", "version"),
+    ("inputs", "journals", "messages", "registry", "secret", "errors", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 GROUND = 16  # from this floor down everything may be imported by every room: one bar of the picture

@@ -35,8 +35,8 @@ from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.outputs import output_path
+from tiny_graph_rag.report.json import Spelled
 from tiny_graph_rag.report.json.results import content_head, document_parts, question, summary
-from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.report.tables import reference_lines, worst_rows
 from tiny_graph_rag.report.terminal.screens import answered_counts, details_lines, evaluation_lines
 from tiny_graph_rag.results import as_read

@@ -96,7 +96,7 @@ class Output:
         """Write `fields` as JSON, below the head that every file has; nothing where no file is wanted."""
         if self.path is None and not self.to_stdout:
             return
-        from tiny_graph_rag.report.json.spelled import head, laid_out
+        from tiny_graph_rag.report.json import head, laid_out
 
         self.write([laid_out(head(kind, self.session.made(), **fields)), b"\n"])
         self.tell("json")

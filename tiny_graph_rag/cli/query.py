@@ -27,8 +27,8 @@ from tiny_graph_rag.inputs import bare_name, find_input
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.messages import listed
+from tiny_graph_rag.report.json import Spelled, ranking
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.json.spelled import Spelled, ranking
 from tiny_graph_rag.report.tables import walk_in_words
 from tiny_graph_rag.report.terminal.question import costs_lines, question_lines
 from tiny_graph_rag.results import as_read

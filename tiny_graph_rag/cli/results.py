@@ -18,7 +18,7 @@ from tiny_graph_rag.messages import said
 from tiny_graph_rag.outputs import output_path
 from tiny_graph_rag.report.document import read_document
 from tiny_graph_rag.report.history import groups, history_document, history_lines, read_past
-from tiny_graph_rag.report.json.spelled import lines_of
+from tiny_graph_rag.report.json import lines_of
 from tiny_graph_rag.report.json.studies import comparison_document
 from tiny_graph_rag.report.terminal.screens import comparison_lines, details_lines
 from tiny_graph_rag.study.compare import compare

@@ -22,8 +22,8 @@ from tiny_graph_rag.inputs import bare_name, find_input
 from tiny_graph_rag.measures import Measure, default_measures, parse_measures
 from tiny_graph_rag.measures.judged import PASSAGES
 from tiny_graph_rag.measures.textual import TextMatch
+from tiny_graph_rag.report.json import head
 from tiny_graph_rag.report.json.score import Wish, document_parts, summary
-from tiny_graph_rag.report.json.spelled import head
 from tiny_graph_rag.report.terminal.screens import answered_counts, details_lines, evaluation_lines
 from tiny_graph_rag.scoring.opening import Opened, Request, attempts, check_needs
 from tiny_graph_rag.scoring.stretches import Collected

@@ -33,7 +33,7 @@ from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
 from tiny_graph_rag.measures import parse_measures
-from tiny_graph_rag.report.json.spelled import lines_of
+from tiny_graph_rag.report.json import lines_of
 from tiny_graph_rag.report.json.studies import sweep_document
 from tiny_graph_rag.report.terminal.screens import details_lines, sweep_lines
 from tiny_graph_rag.retrieval import make_retriever

@@ -23,7 +23,7 @@ from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import Said, counted
 from tiny_graph_rag.outputs import write_atomically
-from tiny_graph_rag.report.json.spelled import dataset_json
+from tiny_graph_rag.report.json import dataset_json
 from tiny_graph_rag.report.json.studies import findings_json, validation_json
 from tiny_graph_rag.report.terminal.checks import findings_lines, validation_lines
 from tiny_graph_rag.study.explanation import gold_links

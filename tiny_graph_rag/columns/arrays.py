@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any, AnyStr, NamedTuple, ParamSpec, TypeVar, cast
 from zlib import crc32
 
@@ -223,3 +224,10 @@ def _forget_older(kept: Path, module: Path) -> None:
     for index in kept.glob(f"{module.stem}.*.nbi"):
         if index.stat().st_mtime < changed:
             index.unlink()
+
+
+def short_repr(record: Any) -> str:
+    """`Run(offsets=array([0, 1…), …)`, for `__repr__ = short_repr` in a record: a few items or letters of
+    each field."""
+    parts = ", ".join(f"{name}={shortened(getattr(record, name))}" for name in record.__match_args__)
+    return f"{type(record).__name__}({parts})"

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tiny_graph_rag.columns.arrays import short_repr
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.shown import short_repr
 
 LONGEST_LIST = 40  # characters of tags or ids in a file's name
 PATTERN = "asks"  # the field of a question whose references follow the graph

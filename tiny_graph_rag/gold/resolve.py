@@ -16,12 +16,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, distinct, found_in, stretches
+from tiny_graph_rag.columns.arrays import begins, distinct, found_in, short_repr, stretches
 from tiny_graph_rag.gold.examples import HIGHEST, EvalSet
 from tiny_graph_rag.graph.names import Meanings, NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.shown import short_repr
 
 
 class Reference(Struct, frozen=True):

@@ -19,9 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.columns.stored import BadRecordError, new_folder, read_record, write_record
+from tiny_graph_rag.columns.stored import BadRecordError, Derived, new_folder, read_record, write_record
 from tiny_graph_rag.files import combined_sha256, sha256_of, stamp_of
-from tiny_graph_rag.graph.derived import Derived
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Tables
 from tiny_graph_rag.outputs import write_atomically

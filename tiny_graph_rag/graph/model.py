@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.stored import Arrays, Build, Derived
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.graph.derived import Arrays, Build, Derived
 from tiny_graph_rag.graph.tables import (
     Adjacency,
     Entities,

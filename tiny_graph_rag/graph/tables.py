@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins
+from tiny_graph_rag.columns.arrays import begins, short_repr
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import Said
-from tiny_graph_rag.shown import short_repr
 
 DEFAULT_WEIGHT = 1.0
 SLOTS_AT_ONCE = 1 << 24  # of an adjacency that are sorted at a time: under 1 GB

@@ -308,7 +308,7 @@ def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
 
 
 def _ranking(asked: Evaluation) -> Ranking:
-    from tiny_graph_rag.report.json.spelled import Spelled, ranking
+    from tiny_graph_rag.report.json import Spelled, ranking
     from tiny_graph_rag.report.tables import walk_in_words
     from tiny_graph_rag.results import as_read
     from tiny_graph_rag.run import NO_HOP

@@ -145,7 +145,7 @@ class SweepResult:
         return saved(path, self._parts())
 
     def _parts(self) -> Iterator[bytes]:
-        from tiny_graph_rag.report.json.spelled import lines_of
+        from tiny_graph_rag.report.json import lines_of
         from tiny_graph_rag.report.json.studies import sweep_document
 
         return lines_of(sweep_document(self.sweep), "settings")

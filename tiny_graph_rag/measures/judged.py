@@ -9,11 +9,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up
+from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up, short_repr
 from tiny_graph_rag.errors import wrong_value
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.run import ABSENT
-from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.resolve import Judgments

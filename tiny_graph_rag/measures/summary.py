@@ -10,13 +10,12 @@ import numpy as np
 from msgspec import UNSET, Struct, UnsetType
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import unique
+from tiny_graph_rag.columns.arrays import short_repr, unique
 from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures import Mean as Mean
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups, percentiles
 from tiny_graph_rag.results import Latency, as_read
-from tiny_graph_rag.shown import short_repr
 
 
 class Slice(Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import short_repr
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.paired import (
@@ -24,7 +25,6 @@ from tiny_graph_rag.measures.paired import (
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 from tiny_graph_rag.messages import Said, p_value, said, signed
-from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.results_file import System
 
 HIT = "hit"

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import short_repr
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import EvalSet, Example
@@ -26,7 +27,6 @@ from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_ret
 from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.scoring.source_chunks import as_expected
-from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.explanation import Explanation, explain
 from tiny_graph_rag.study.trials import Trials
 

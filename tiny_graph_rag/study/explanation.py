@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, stretches, unique
+from tiny_graph_rag.columns.arrays import distinct, short_repr, stretches, unique
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
@@ -32,7 +32,6 @@ from tiny_graph_rag.retrieval import Retriever, walks
 from tiny_graph_rag.retrieval.base import parts_of
 from tiny_graph_rag.retrieval.candidates import Filters
 from tiny_graph_rag.run import Run
-from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.trials import Trials
 from tiny_graph_rag.study.verdicts import diagnose
 from tiny_graph_rag.study.waterfall import (

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import short_repr
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.gold.examples import EvalSet
@@ -22,7 +23,6 @@ from tiny_graph_rag.measures import Measure, default_measures, measures_of, scor
 from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.retrieval import RetrieverMaker, check_retrieval, make_retriever
-from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import TOLERANCE
 from tiny_graph_rag.study.evaluate import Progress, check_depth
 from tiny_graph_rag.study.explanation import limits_of

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import stretches
+from tiny_graph_rag.columns.arrays import short_repr, stretches
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments, resolve
@@ -25,7 +25,6 @@ from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, Judged
 from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.scoring.source_chunks import as_expected, kind_expected
-from tiny_graph_rag.shown import short_repr
 
 EVALUATIONS = 60  # of the gold set, at most, unless the user allows more
 COMPILED_FROM = 2000  # questions; with fewer, starting numba takes longer than it saves

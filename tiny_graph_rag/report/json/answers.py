@@ -12,7 +12,7 @@ from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import NO_TOKENS, PURPOSES
 from tiny_graph_rag.llm.cost import Spent, total
 from tiny_graph_rag.measures.summary import rows_by_tag, token_fields
-from tiny_graph_rag.report.json.spelled import Spelled
+from tiny_graph_rag.report.json import Spelled
 from tiny_graph_rag.results import Linking, Tokens, WrittenAnswer, as_read
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 

@@ -20,7 +20,7 @@ from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import latency_of, summary_fields
 from tiny_graph_rag.messages import verbatim
-from tiny_graph_rag.report.json.spelled import (
+from tiny_graph_rag.report.json import (
     Made,
     Spelled,
     dataset_json,

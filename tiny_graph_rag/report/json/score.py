@@ -22,7 +22,7 @@ from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import latency_of, rows_by_tag, summary_fields
 from tiny_graph_rag.measures.textual import TextMatch
-from tiny_graph_rag.report.json.spelled import with_lines
+from tiny_graph_rag.report.json import with_lines
 from tiny_graph_rag.results import Question, Ranked, Reference, as_read, encoded
 from tiny_graph_rag.run import NO_HOP
 from tiny_graph_rag.scoring.stretches import Collected, ScoreColumns, Stretch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.messages import verbatim
 from tiny_graph_rag.report.fix_words import blocks_of
-from tiny_graph_rag.report.json.spelled import Made, dataset_json, head, said_json
+from tiny_graph_rag.report.json import Made, dataset_json, head, said_json
 from tiny_graph_rag.results import as_read
 from tiny_graph_rag.study.verdicts import HopTag, hops_of_tag
 
