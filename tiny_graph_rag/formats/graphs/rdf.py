@@ -51,17 +51,7 @@ TOLD = {
     "rdfs:comment, skos:definition, dc:description, schema:description": Role.DESCRIPTION,
     "other literals": Role.DETAIL,
 }
-# By the file's ending; without one it is Turtle or N-Triples.
-FORMS = {
-    ".nt": ("N-Triples", "N_TRIPLES"),
-    ".ttl": ("Turtle", "TURTLE"),
-    ".turtle": ("Turtle", "TURTLE"),
-    ".nq": ("N-Quads", "N_QUADS"),
-    ".trig": ("TriG", "TRIG"),
-    ".rdf": ("RDF/XML", "RDF_XML"),
-    ".owl": ("RDF/XML", "RDF_XML"),
-    ".jsonld": ("JSON-LD", "JSON_LD"),
-}
+FORMS = {".nq": "N_QUADS", ".trig": "TRIG"}  # by the file's ending; N-Triples are Turtle
 REMOTE = "its @context stands on the web, where nothing is read; write what it holds into the file"
 _UNNAMED = re.compile("_:[0-9a-f]{24,32}")
 TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
@@ -192,8 +182,8 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
     fact: its three resources. Blank nodes without a name, which the parser names at random, are numbered."""
     pyoxigraph = optional("pyoxigraph", said("reading RDF"), "rdf")
     buffer = mapped(path)
-    notation, form = _form(path, bytes(buffer[: 1 << 16]))
-    if form == "RDF_XML" and -1 < buffer.find(b"<!DOCTYPE") < buffer.find(b"<rdf:RDF"):
+    form = getattr(pyoxigraph.RdfFormat, _form(path, bytes(buffer[: 1 << 16])))
+    if form == pyoxigraph.RdfFormat.RDF_XML and -1 < buffer.find(b"<!DOCTYPE") < buffer.find(b"<rdf:RDF"):
         raise GraphError.at(path, said(DOCTYPE_REFUSED))
     if buffer.find(b"<rdf:RDF") >= 0 > buffer.find(b"</rdf:RDF"):  # which the parser doesn't miss
         raise GraphError.at(path, "the file is cut off: </rdf:RDF> is missing")
@@ -206,7 +196,7 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
         return blank.setdefault(text, f"_:b{len(blank) + 1}") if _UNNAMED.fullmatch(text) else text
 
     try:
-        for quad in pyoxigraph.parse(bytes(buffer), format=getattr(pyoxigraph.RdfFormat, form), lenient=True):
+        for quad in pyoxigraph.parse(bytes(buffer), format=form, lenient=True):
             subject, value = key(quad.subject), quad.object
             if isinstance(value, pyoxigraph.Literal):
                 yield subject, quad.predicate.value, value.value, value.language or ""
@@ -221,23 +211,19 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
         raise GraphError.at(
             place,
             "not {notation}: {why}. If another program reads the file, save it there as Turtle",
-            notation=notation,
+            notation=form.name,
             why=why,
         ) from error
 
 
-def _form(path: Path, head: bytes) -> tuple[str, str]:
-    """What the file is written in: in words, and pyoxigraph's name of it."""
-    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if b"<rdf:RDF" in head:
-        return FORMS[".rdf"]
-    if head.lstrip().startswith(tuple(mark.encode() for mark in TURTLE_MARKS)) and ending != ".trig":
-        return FORMS[".ttl"]
-    if head.lstrip()[:1] in (b"{", b"["):
-        return FORMS[".jsonld"]
-    if ending in FORMS:
-        return FORMS[ending]
-    return FORMS[".ttl" if b"@prefix" in head else ".nt"]
+def _form(path: Path, head: bytes) -> str:
+    """pyoxigraph's name of what the file is written in."""
+    start = head.lstrip()
+    if b"<rdf:RDF" in head or start.startswith(b"<?xml"):
+        return "RDF_XML"
+    if start[:1] in (b"{", b"["):
+        return "JSON_LD"
+    return FORMS.get(Path(path.name.removesuffix(".gz")).suffix.lower(), "TURTLE")
 
 
 def last_part(iri: str) -> str:
