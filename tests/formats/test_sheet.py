@@ -84,19 +84,36 @@ def test_missing_names_of_a_sheet_are_proposed_as_lines(
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+FORMATS = "".join(
+    f'<xf numFmtId="{n}" fontId="0" fillId="0" borderId="0" xfId="0"/>' for n in (0, 14, 164, 165)
+)
 STYLES = f"""<styleSheet {MAIN}><numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm"/>
 <numFmt numFmtId="165" formatCode="[Red]0.0 &quot;days&quot;"/></numFmts>
-<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs>
-</styleSheet>"""
+<cellXfs>{FORMATS}</cellXfs></styleSheet>"""
 
 
-def book(folder: Path, rows: str, texts: str = "") -> Path:
+KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+PARTS = {
+    "workbook.xml": "sheet.main",
+    "worksheets/s.xml": "worksheet",
+    "sharedStrings.xml": "sharedStrings",
+    "styles.xml": "styles",
+}
+
+
+def book(folder: Path, rows: str, texts: str = "", document_type: str = "") -> Path:
+    types = "".join(
+        f'<Override PartName="/xl/{part}" ContentType="{KIND}.{name}+xml"/>' for part, name in PARTS.items()
+    )
+    package = "http://schemas.openxmlformats.org/package/2006"
     parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types">{types}</Types>',
         "xl/workbook.xml": f'<workbook {MAIN} xmlns:r="{OFFICE}"><sheets>'
-        '<sheet name="S" r:id="a"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": '<Relationships><Relationship Id="a" Target="/xl/worksheets/s.xml"/>'
-        "</Relationships>",
-        "xl/worksheets/s.xml": f"<worksheet {MAIN}><sheetData>{rows}</sheetData></worksheet>",
+        '<sheet name="S" sheetId="1" r:id="a"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">'
+        f'<Relationship Id="a" Type="{OFFICE}/worksheet" Target="/xl/worksheets/s.xml"/>'
+        f'<Relationship Id="b" Type="{OFFICE}/styles" Target="/xl/styles.xml"/></Relationships>',
+        "xl/worksheets/s.xml": f"{document_type}<worksheet {MAIN}><sheetData>{rows}</sheetData></worksheet>",
         "xl/sharedStrings.xml": f"<sst {MAIN}>{texts}</sst>",
         "xl/styles.xml": STYLES,
     }
@@ -114,7 +131,7 @@ def book(folder: Path, rows: str, texts: str = "") -> Path:
         ('<c s="1"><v>46053</v></c>', "2026-01-31"),  # 46,053 days after 1899-12-30
         ('<c s="2"><v>46053.5</v></c>', "2026-01-31 12:00:00"),
         ('<c s="3"><v>46053</v></c>', "46053"),  # "days" is a word of its own, and no part of a date
-        ('<c s="1"><v>1e300</v></c>', str(int(1e300))),
+        ('<c s="1"><v>1e300</v></c>', "#VALUE!"),  # no day
         ('<c t="b"><v>1</v></c>', "True"),
         ('<c t="str"><f>A1</f><v>so</v></c>', "so"),
         ('<c t="s"><v>0</v></c>', "점순 Kim"),
@@ -122,7 +139,7 @@ def book(folder: Path, rows: str, texts: str = "") -> Path:
     ],
 )
 def test_a_cell_is_the_text_that_a_spreadsheet_shows(tmp_path: Path, cell: str, text: str) -> None:
-    texts = "<si><r><t>점순</t></r><r><t> Kim</t></r><rPh><t>kana</t></rPh></si>"
+    texts = '<si><r><t>점순</t></r><r><t> Kim</t></r><rPh sb="0" eb="2"><t>kana</t></rPh></si>'
     path = book(tmp_path, f"<row><c><v>1</v></c>{cell}</row>", texts)
     assert list(worksheets(path)) == [("S", [(1, {0: "1", 1: text})])]
 
@@ -130,10 +147,17 @@ def test_a_cell_is_the_text_that_a_spreadsheet_shows(tmp_path: Path, cell: str, 
 def test_a_cell_stands_where_it_says_else_after_the_one_before(tmp_path: Path) -> None:
     far = '<row r="1048576"><c r="XFD1048576"><v>3</v></c><c r="XFE1"><v>4</v></c></row>'
     path = book(tmp_path, f'<row><c r="AA1"><v>1</v></c><c><v>2</v></c></row><row/>{far}')
-    assert list(worksheets(path)) == [("S", [(1, {26: "1", 27: "2"}), (1_048_576, {16383: "3"})])]
+    assert list(worksheets(path)) == [("S", [(1, {26: "1", 27: "2"}), (1_048_576, {16383: "3", 16384: "4"})])]
 
 
-def test_a_document_type_is_refused(tmp_path: Path) -> None:
-    path = book(tmp_path, "", '<!DOCTYPE x [<!ENTITY a "b">]>')
-    with pytest.raises(InputError, match="document type"):
+def test_an_entity_that_unfolds_to_gigabytes_is_refused(tmp_path: Path) -> None:
+    entities = ['<!ENTITY a0 "ha">', *(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))]
+    row = '<row><c t="inlineStr"><is><t>&a9;</t></is></c></row>'
+    path = book(tmp_path, row, document_type=f"<!DOCTYPE x [{''.join(entities)}]>")
+    with pytest.raises(InputError, match="can't be read as a worksheet"):
         list(worksheets(path))
+
+
+def test_a_cell_further_down_than_a_sheet_goes_is_no_cell(tmp_path: Path) -> None:
+    path = book(tmp_path, '<row r="1"><c><v>1</v></c></row><row r="99999999999"><c><v>2</v></c></row>')
+    assert list(worksheets(path)) == [("S", [(1, {0: "1"})])]
