@@ -371,3 +371,11 @@ def test_a_question_about_a_tie_asks_for_those_that_it_names(question: str) -> N
     triples = [*FILMS, ("Bannon", "connection_to", "Carpenter"), ("Bannon", "관계", "1982")]
     found = ranked(graph_of(triples), question.format("Alien", "Scott"), "Alien", "Scott")
     assert {name for name, _ in found[:2]} == {"Alien", "Scott"}
+
+
+@pytest.mark.parametrize("question", ["Where is {}?", "Where does one find {}?", "{}은 어디에 있나요?"])
+def test_where_asks_over_relations_that_lead_to_places(question: str) -> None:
+    """Whatever they are called; one that leads to a person as well is none of them."""
+    triples = [("Inn", "STANDS_AT", "Moran"), ("Inn", "KEPT_BY", "Ann"), ("Mill", "KEPT_BY", "Moran")]
+    graph = graph_of([*triples, ("Hall", "KEPT_BY", "Ann")], kinds={"Moran": "VILLAGE", "Ann": "PERSON"})
+    assert ranked(graph, question.format("Inn"), "Inn")[0][0] == "Moran"

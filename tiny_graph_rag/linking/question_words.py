@@ -18,7 +18,15 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
 from tiny_graph_rag.language.folding import WITHOUT_CASE, folded_letters
 from tiny_graph_rag.language.function_words import without_requests
-from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind, relation_asked, singular, synonyms
+from tiny_graph_rag.language.kinds import (
+    KINDS_ASKED,
+    Kind,
+    asked_kind,
+    kinds_of_entities,
+    relation_asked,
+    singular,
+    synonyms,
+)
 from tiny_graph_rag.language.words import (
     KOREAN_STEM,
     NOUN_FOLLOWS,
@@ -155,9 +163,14 @@ class RelationWords:
     """Relation types by the words of their names. lengths: how many words of content each name has."""
 
     def __init__(
-        self, names: Sequence[str], vocabulary: Mapping[str, Sequence[str]], ranking: RankingPrices
+        self,
+        names: Sequence[str],
+        vocabulary: Mapping[str, Sequence[str]],
+        ranking: RankingPrices,
+        to_places: Sequence[int] = (),
     ) -> None:
-        self.names = tuple(names)
+        """to_places: the types that *where* asks for, besides those whose names say so."""
+        self.names, self._to_places = tuple(names), to_places
         self._holders: dict[str, list[tuple[int, int]]] = {}  # a word → types, and its place in their names
         self.lengths: list[int] = []
         for type_, name in enumerate(names):
@@ -184,7 +197,7 @@ class RelationWords:
         key = (cls, ranking, *((name, *words) for name, words in graph.vocabulary.items()))
         return graph.shared(
             key,
-            lambda: cls(graph.relations.types.names, graph.vocabulary, ranking),
+            lambda: cls(graph.relations.types.names, graph.vocabulary, ranking, _to_places(graph)),
         )
 
     def _claims_of(self, word: str) -> Claims:
@@ -208,6 +221,8 @@ class RelationWords:
             if not kinds.isdisjoint((other, singular(other))):
                 for type_, place in self._holders[other]:
                     yield self._other_name, BY_KIND, type_, place
+        for type_ in self._to_places if "place" in kinds else ():
+            yield self._other_name, BY_KIND, type_, NO_WORD
         for type_ in self._owner.get(stem(word), ()) if self._owner else ():
             yield self._other_name, BY_OWNER, type_, NO_WORD
 
@@ -351,6 +366,14 @@ def _relations_by_type(graph: KnowledgeGraph) -> dict[str, NDArray[np.int64]]:
     for start in range(0, len(types.codes), ROWS_AT_ONCE):
         counts += np.bincount(types.codes[start : start + ROWS_AT_ONCE], minlength=len(counts))
     return {"counts": counts}
+
+
+def _to_places(graph: KnowledgeGraph) -> list[int]:
+    """The relation types of which most relations lead to a place, by its entity type."""
+    codes, count = graph.relations.types.codes, len(graph.relations.types.names)
+    is_place = kinds_of_entities(graph.entities.types)[graph.relations.targets] == Kind.PLACE
+    to_places = np.bincount(codes[is_place], minlength=count)[:count]
+    return np.flatnonzero(2 * to_places > np.bincount(codes, minlength=count)[:count]).tolist()
 
 
 class SimilarWords:
