@@ -276,3 +276,21 @@ def test_a_query_without_an_answer_still_shows_what_was_retrieved(ask, story: Pa
     assert "Person0 —KNOWS→ Person1" in done.stdout
     assert "no such thing" in done.stderr
     assert read_json(story / "asked.json")["question"]["ranked"]
+
+
+def test_of_many_failures_the_first_are_shown_and_the_rest_counted(ask) -> None:
+    with ChatServer(lambda request: answer("")) as server:
+        done, _ = ask(server, exit_code=3)
+    assert done.stderr.count("warning: no answer to q") == 5
+    assert "… and 7 more, all in the results" in done.stderr
+
+
+def test_a_cap_reached_while_the_service_fails_ends_with_3_and_the_reason(ask) -> None:
+    def script(request: Request) -> Action:
+        return error(503, "busy") if request.number % 5 == 4 else polite(request)
+
+    with ChatServer(script) as server:
+        done, found = ask(server, "--max-cost", "0.02", *UNCACHED, exit_code=3)
+    assert "before --max-cost 0.02" in done.stderr
+    assert "the server failed (503): busy" in done.stderr
+    assert found["summary"]["failed"] > 0

@@ -291,3 +291,15 @@ def test_views_of_duckdb_are_not_read(own_folder: Path, run_cli) -> None:
         database.execute("CREATE VIEW edges AS SELECT i AS source, 1 AS target FROM range(1000000000) t(i)")
     done = run_cli("stats -g ./g.duckdb", code=0)
     assert "Ann 1, Ben 1" in done.output  # the table's relation and no other
+
+
+def test_history_passes_over_a_results_file_that_was_changed(folder: Path, run_cli) -> None:
+    run_cli(f"{EVAL} --set evaluation.latency_sample=0 -o ./past/a.json", code=0)
+    whole = (folder / "past/a.json").read_text("utf-8")
+    changes = (('"mean": ', '"meanx": '), ('"at": "2', '"at": "x'), ('"n": ', '"n": "x", "m": '), ("Z", ""))
+    for number, (old, new) in enumerate(changes):
+        assert old in whole
+        (folder / f"past/b{number}.json").write_text(whole.replace(old, new), "utf-8")
+    done = run_cli("history ./past", code=0)
+    # b1 has no time that can be read and takes the file's own; b3 has one without a zone.
+    assert [text for text in ("b0", "b1", "b2", "b3") if f" {text} " in done.stdout] == ["b1", "b3"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,17 @@ def test_a_wrong_command_line_is_one_line(run_cli, arguments: tuple[str, ...], t
     done = run_cli(*arguments, code=2)
     assert done.stderr.startswith(f"error: {told}")
     assert done.stderr.count("\n") == 1
+
+
+def test_parts_of_a_set_without_a_suffix_are_of_its_own_format(tale: Path, run_cli) -> None:
+    (tale / "own.csv").write_text(
+        "question,references\nWho?,Anna\nWhat?,Rex\nWhy?,Anna\nWhen?,Rex\n", "utf-8"
+    )
+    assert run_cli("dataset split own.csv -o ./parts --share 50/50").exit_code == 0
+    assert (tale / "parts-dev.csv").read_text("utf-8-sig").startswith("id,query,reference_entities")
+    assert run_cli("dataset split tale-eval.jsonl -o ./parts/ --share 50/50").exit_code == 0
+    assert json.loads((tale / "parts/tale-eval-dev.jsonl").read_text("utf-8").splitlines()[0])["query"]
+    assert run_cli("dataset merge tale-eval.jsonl own.csv -o ./both").exit_code == 0
+    assert (tale / "both").read_text("utf-8").startswith('{"id": "q0"')
+    refused = run_cli("dataset split own.csv -o ./parts.foo", code=2)
+    assert "doesn't say the format; end it in one of: .jsonl" in refused.stderr

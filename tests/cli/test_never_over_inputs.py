@@ -271,3 +271,15 @@ def test_a_draft_is_made_again_but_never_over_judgments(folder: Path, run_cli: C
     done = run_cli(*call)
     assert (done.exit_code, draft.read_bytes()) == (2, kept), done.output
     assert "holds judgments of q002 that would be lost" in done.stderr
+
+
+def test_a_generated_set_that_was_changed_by_hand_stays(folder: Path, run_cli: Callable[..., Any]) -> None:
+    call = ("generate", "-g", "story-KG.json", "--n", "2")
+    assert run_cli(*call).exit_code in (0, 1)
+    path = folder / "story-generated.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("?", "??"), encoding="utf-8")
+    changed = path.read_bytes()
+    done = run_cli(*call)
+    assert (done.exit_code, path.read_bytes()) == (2, changed), done.output
+    assert run_cli(*call, "-o", path.name).exit_code == 0
+    assert path.read_bytes() != changed

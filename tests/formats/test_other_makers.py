@@ -133,6 +133,10 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"question": QUESTION, "relevant_titles": ["Bees"], "expect_source_contains": ["honey"]},
         {"reference_chunks": ("Bees",), "unknown": {"expect_source_contains": ["honey"]}},
     ),
+    "passages by their grades, and an answer that is a number": (
+        {"question": QUESTION, "answer": 7, "relevant_docs": {"c1": 2, "c2": 0}},
+        {"reference_chunks": ("c1",), "ground_truth": ("7",)},
+    ),
     "a long path is no passage": (
         {"question": QUESTION, "expected_paths": ["02/All that was said and written of bees this year.md"]},
         {"reference_chunks": ("02/All that was said and written of bees this year.md",)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator
@@ -11,10 +12,18 @@ import numpy as np
 import pytest
 
 from tests.conftest import write_kg
+from tests.tools.mutations import VALUES
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.agreement import agreement
-from tiny_graph_rag.gold.curation import Curation, DraftJournal, Refused, judged_otherwise, read_journal
+from tiny_graph_rag.gold.curation import (
+    Curation,
+    DraftJournal,
+    Refused,
+    checked,
+    judged_otherwise,
+    read_journal,
+)
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.search import EntitySearch
 
@@ -117,6 +126,7 @@ def test_a_gold_set_that_is_looked_over_keeps_what_nobody_judged_anew(tmp_path: 
         ({"by": "a", "question": "q1", "what": "query", "query": " "}, "not an empty one"),
         ({"by": "a", "question": "q1", "what": "note", "note": "x" * 20_000}, "must be a text"),
         ({"by": "a", "question": "q1", "what": "tags", "tags": "x"}, "list of words"),
+        ({"by": "a", "question": "q1", "what": "tags", "tags": ["x", " "]}, "list of words"),
     ],
 )
 def test_events_that_are_none_are_refused_and_not_written(tmp_path: Path, event: dict, said: str) -> None:
@@ -124,6 +134,26 @@ def test_events_that_are_none_are_refused_and_not_written(tmp_path: Path, event:
     with pytest.raises(Refused, match=said):
         curation.decide(event, 0)
     assert curation.journal.path.read_bytes() == b""
+
+
+SOUND: tuple[dict[str, object], ...] = (
+    {"what": "judge", "entity": "e1", "grade": 1},
+    {"what": "query", "query": "Who is it?"},
+    {"what": "tags", "tags": ["one", "two"]},
+    {"what": "done", "done": True, "no_answer": False},
+    {"what": "undo", "of": 1},
+)
+
+
+@pytest.mark.parametrize("sound", SOUND, ids=lambda sound: sound["what"])
+def test_any_value_in_any_field_is_refused_or_can_be_read_again(sound: dict[str, object]) -> None:
+    whole = {"by": "anna", "question": "q1", "key": None, **sound}
+    for name, value in itertools.product(whole, (*VALUES, ["\ud800"], [None])):
+        try:
+            taken = checked(whole | {name: value})
+        except Refused:
+            continue
+        assert checked(json.loads(json.dumps(taken))) == taken, (name, value)
 
 
 def test_a_journal_cut_off_at_any_byte_keeps_every_whole_decision(tmp_path: Path) -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -271,3 +275,33 @@ def test_a_running_event_loop_is_no_obstacle(tmp_path: Path) -> None:
     with ChatServer(scripted(GOOD)) as server:
         (found,) = asyncio.run(cell())
     assert found.reply is not None
+
+
+@pytest.mark.parametrize(
+    "action",
+    [replace(GOOD, wait=900.0), error(429, "later", {"retry-after": "900"})],
+    ids=["silent", "rate limit"],
+)
+def test_ctrl_c_ends_a_wait_and_counts_what_may_have_been_charged(action: Action, tmp_path: Path) -> None:
+    """Without it each of these waits lasts a quarter of an hour."""
+    journal = Journal(tmp_path / "j.jsonl", resume=False)
+
+    def interrupt() -> None:
+        # What is refused has been answered by then: a call without an answer may have been charged.
+        while not server.requests or (action.status != 200 and server.at_once):
+            time.sleep(0.01)
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with ChatServer(scripted(action)) as server:
+        timer = threading.Thread(target=interrupt)
+        timer.start()
+        patience = replace(QUICK, longest_call=3000.0)
+        asking = chat(server, timeout=900.0, journal=journal, patience=patience)
+        with pytest.raises(KeyboardInterrupt):
+            asking.ask([call(f"q{n}") for n in range(20)])
+        timer.join()
+    journal.close()
+    journal = Journal(tmp_path / "j.jsonl", resume=True)
+    assert bool(journal.paid_usd(lambda model: PRICE)) == (action.status == 200), "may have been charged"
+    journal.close()
