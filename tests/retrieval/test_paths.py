@@ -13,9 +13,10 @@ from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, made_from, ret
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import make_retriever
-from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
+from tiny_graph_rag.retrieval.bfs import BfsRetriever
 from tiny_graph_rag.retrieval.candidates import walked_columns
-from tiny_graph_rag.retrieval.paths import CheapestPaths, RankedPaths, ToRank
+from tiny_graph_rag.retrieval.paths import CheapestPaths, Reached, ToRank
+from tiny_graph_rag.retrieval.query import mentions_of
 from tiny_graph_rag.retrieval.walk import Layers
 
 MOST = (100, 100)
@@ -25,25 +26,25 @@ def paths_of(made: BfsRetriever, *, fast: bool = False) -> CheapestPaths:
     paths = CheapestPaths(
         made.graph,
         walked_columns(made.graph, made.filters),
-        prices(made.ranking),
-        explained=made.costs.explained(made.settings.hops),
+        made.costs,
+        hops=made.settings.hops,
         exclude_seeds=made.settings.exclude_seeds,
         may_compile=False,
     )
     if fast:
         from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
-        paths._layers = CompiledLayers(paths.graph, paths.prices)
+        paths._layers = CompiledLayers(paths.graph, paths.prices, paths._layers.explained)
     return paths
 
 
-def rank(paths: CheapestPaths, asked: tuple[Any, ...], hops: int, *, times: int) -> list[RankedPaths]:
+def rank(paths: CheapestPaths, asked: tuple[Any, ...], hops: int, *, times: int) -> list[Reached]:
     given = [ToRank(*asked)]
     return [paths.rank(given, [hops], more=more)[0] for more in range(times - 1, -1, -1)]
 
 
-def columns(ranked: RankedPaths) -> list[Any]:
-    arrays = ranked.entities, ranked.costs, ranked.hops, ranked.paths
+def columns(ranked: Reached) -> list[Any]:
+    arrays = ranked.entities, ranked.parts, ranked.hops, ranked.paths
     return [array.tolist() for array in arrays]
 
 
@@ -96,7 +97,7 @@ def test_the_best_of_many_are_the_best_of_all(case: Any, depth: int) -> None:
         paths_of(made).rank([ToRank(*asked, most, most)], [made.settings.hops])
         for most in (depth, len(graph))
     )
-    for column in ("entities", "costs", "hops", "paths"):
+    for column in ("entities", "parts", "hops", "paths"):
         assert getattr(best, column).tolist() == getattr(every, column)[:depth].tolist()
 
 

@@ -9,34 +9,23 @@ cost).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from msgspec import structs
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, found_in, unique
-from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import MILLI, TextIndex
-from tiny_graph_rag.linking.base import LinkedQuestion, Seed
-from tiny_graph_rag.linking.question_words import RelationWords, milli
+from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.linking.question_words import RelationWords
 from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates, Filters, walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
-from tiny_graph_rag.retrieval.paths import (
-    SIZES,
-    CheapestPaths,
-    Mentions,
-    RankedPaths,
-    ToRank,
-    WeighedMention,
-    rank_of,
-)
-from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reader, TextWords
-from tiny_graph_rag.retrieval.walk import NO_PATH, Prices
+from tiny_graph_rag.retrieval.paths import CheapestPaths, Reached, ToRank, best_of
+from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Mentions, Reader, TextWords, mentions_of
+from tiny_graph_rag.retrieval.walk import NO_PATH, SIZES
 from tiny_graph_rag.run import Run
 
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
@@ -53,38 +42,6 @@ REFERRED = "a pronoun refers to it; the question asks for something else"
 WITHOUT_PATH = "no path from other names in the question"
 
 Limits = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reached:
-    """What the paths of some questions reach within a hop limit, in the order of questions.
-
-    question: number of each row's; parts: (rows, 5), the costs in millionths; hops: of the path shown, 0 of a
-    seed; paths: (rows, hops) relations from the seed, filled up with NO_STEP.
-    """
-
-    question: NDArray[np.int64]
-    entities: NDArray[np.int32]
-    parts: Column
-    hops: NDArray[np.int32]
-    paths: NDArray[np.int32]
-
-    @property
-    def columns(self) -> tuple[NDArray[Any], ...]:
-        return self.question, self.entities, self.parts, self.hops, self.paths
-
-    @property
-    def cost(self) -> Column:
-        cost: Column = self.parts @ np.ones(5, np.int64)  # quicker than a sum over short rows
-        return cost
-
-    def of(self, rows: NDArray[Any] | slice) -> Reached:
-        """rows: places, or a mask."""
-        return Reached(*(column[rows] for column in self.columns))
-
-    def of_question(self, number: int) -> slice:
-        """Its rows."""
-        return slice(*np.searchsorted(self.question, [number, number + 1]).tolist())
 
 
 @retriever("bfs", "paths from the seeds, ranked by their lowest cost")
@@ -119,8 +76,8 @@ class BfsRetriever(Retriever):
         self.paths = CheapestPaths(
             graph,
             walked_columns(graph, self.filters),
-            prices(self.ranking),
-            explained=self.costs.explained(self.settings.hops),
+            self.costs,
+            hops=self.settings.hops,
             exclude_seeds=self.settings.exclude_seeds,
             may_compile=config.running.compiled,
         )
@@ -132,7 +89,7 @@ class BfsRetriever(Retriever):
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """One walk serves all limits: paths of one hop more go on from those of one less."""
         limits = tuple(sorted(set(hops)))
-        asked = [structs.replace(question, id="") for question in questions]
+        asked = [replace(question, id="") for question in questions]
         different = list(dict.fromkeys(asked))  # a question that is given twice is ranked once
         place, runs, done = {question: row for row, question in enumerate(different)}, [], 0
         while done < len(different):
@@ -156,7 +113,7 @@ class BfsRetriever(Retriever):
             ToRank(*pair, self.wanted, self.wanted if row in referred else self.enough)
             for row, pair in enumerate(zip(named, readings, strict=True))
         ]
-        reached = self._by_path(given, limits, more)
+        reached = self.paths.rank(given, limits, more=more)
         if referred:  # a question asks for another than those that pronouns stand for
             reached = [self._referred_to(referred, within) for within in reached]
         links = np.array([self.costs.link(len(mentions)) for mentions in named])
@@ -164,39 +121,21 @@ class BfsRetriever(Retriever):
         rows = [row for row in np.flatnonzero(np.logical_or.reduce(lacks)).tolist() if text[row]]
         if rows:
             also = [ToRank(text[row], readings[row], self.wanted, self.wanted) for row in rows]
-            by_text = self._by_path(also, limits, links=links[rows])
-            by_text = [replace(other, question=np.array(rows)[other.question]) for other in by_text]
+            by_text = self.paths.rank(also, limits)
             reached = [
-                _cheaper(within, other.of(lacking_here[other.question]))
-                for within, other, lacking_here in zip(reached, by_text, lacks, strict=True)
+                _cheaper(within, other._replace(question=np.array(rows)[other.question]), links, its_lacks)
+                for within, other, its_lacks in zip(reached, by_text, lacks, strict=True)
             ]
         return self._by_cost(
             questions, [one or other for one, other in zip(named, text, strict=True)], reached
         )
-
-    # ---- 2. Walk
-
-    def _by_path(
-        self, given: Sequence[ToRank], limits: Limits, more: int = 0, links: Column | None = None
-    ) -> list[Reached]:
-        """What lies within each limit of the mentions' seeds, by the cost of the link and of the path.
-
-        links: cost of each question's, None for 0."""
-        reached = []
-        for ranked in self.paths.rank(given, limits, more=more):
-            parts = np.zeros((len(ranked.entities), 5), dtype=np.int64)
-            if links is not None:
-                parts[:, 0] = links[ranked.question]
-            parts[:, 1] = self.costs.path(ranked.costs, ranked.hops)
-            reached.append(Reached(ranked.question, ranked.entities, parts, ranked.hops, ranked.paths))
-        return reached
 
     def _referred_to(self, referred: dict[int, set[int]], reached: Reached) -> Reached:
         parts = reached.parts.copy()
         for row, entities in referred.items():
             is_meant = (reached.question == row) & found_in(np.array(sorted(entities)), reached.entities)
             parts[is_meant, 1] += round(self.ranking.referred * UNIT)
-        return replace(reached, parts=parts)
+        return reached._replace(parts=parts)
 
     def _lacks(self, reached: Reached, count: int) -> NDArray[np.bool_]:
         """(questions,): where it does not explain the question or not fill the depth."""
@@ -212,7 +151,8 @@ class BfsRetriever(Retriever):
         """What the questions reached within each limit, by all parts of its cost, as far as the settings let
         it through. mentions: where each one's random walks start."""
         of_a_bit = [self._of_a_bit(within, len(questions)) for within in reached]
-        reached = [self._returned(within, questions) for within in reached]
+        if self.settings.exclude_seeds:
+            reached = [self._without_named(within, questions) for within in reached]
         for row in np.flatnonzero(np.any(of_a_bit, axis=0)).tolist():
             own = [within.of_question(row) for within in reached]
             rows = unique(
@@ -235,9 +175,9 @@ class BfsRetriever(Retriever):
         return [self._ordered(within, len(questions)) for within in reached]
 
     def _ordered(self, reached: Reached, count: int) -> Reached:
-        name_rank, sizes = self.graph.name_rank[reached.entities], self.paths.graph.size_of(reached.entities)
-        order = np.lexsort((name_rank, reached.hops, sizes, reached.cost, reached.question))
-        return reached.of(order[rank_of(reached.question, count) < self.settings.depth])
+        sizes, name_rank = self.paths.graph.size_of(reached.entities), self.graph.name_rank[reached.entities]
+        depth = np.full(count, self.settings.depth)
+        return reached.of(best_of(reached.question, depth, reached.cost, sizes, reached.hops, name_rank))
 
     def _of_a_bit(self, reached: Reached, count: int) -> Column:
         """(questions,)."""
@@ -247,16 +187,11 @@ class BfsRetriever(Retriever):
             costs[reached.question[firsts]] = self.costs.of_a_bit(reached.cost, reached.hops, firsts)
         return costs
 
-    def _returned(self, reached: Reached, questions: Sequence[LinkedQuestion]) -> Reached:
-        """What of it the settings let through."""
-        if self.filters.returned is not None:
-            reached = reached.of(self.filters.returned[reached.entities])
-        if self.settings.exclude_seeds:
-            size = len(self.graph)
-            named = [row * size + seed.entity for row, one in enumerate(questions) for seed in one.named]
-            pairs = reached.question * size + reached.entities
-            reached = reached.of(~found_in(np.array(sorted(set(named)), np.int64), pairs))
-        return reached
+    def _without_named(self, reached: Reached, questions: Sequence[LinkedQuestion]) -> Reached:
+        size = len(self.graph)
+        named = [row * size + seed.entity for row, one in enumerate(questions) for seed in one.named]
+        pairs = reached.question * size + reached.entities
+        return reached.of(~found_in(np.array(sorted(set(named)), np.int64), pairs))
 
     def _run(self, ranked: Reached, count: int) -> Run:
         scores = UNIT / (UNIT + ranked.cost + self.paths.graph.size_of(ranked.entities) / SIZES)
@@ -298,35 +233,33 @@ class BfsRetriever(Retriever):
         if by_text not in explained:
             mentions = mentions_of(question.by_text if by_text else question.named)
             given = ToRank(mentions, self.reader.read(question), self.wanted, self.enough)
-            (ranked,) = self.paths.rank([given], [self.settings.hops])
-            explained[by_text] = PathReasons(self.graph, self.paths, ranked)
+            explained[by_text] = PathReasons(self.graph, self.paths, given, self.settings.hops)
         return explained[by_text]
 
 
 class PathReasons:
-    """Why the entities that one question's paths rank stand where they do: in words, the parts of a cost by
+    """Why the entities that one question's paths reach stand where they do: in words, the parts of a cost by
     paths, each with its price."""
 
-    def __init__(self, graph: KnowledgeGraph, paths: CheapestPaths, ranked: RankedPaths) -> None:
-        """ranked: by `paths`."""
+    def __init__(self, graph: KnowledgeGraph, paths: CheapestPaths, given: ToRank, hops: int) -> None:
         self.graph, self.relations, self.prices = graph, paths.graph.relations, paths.prices
-        self.questions, self.states, self.joined = ranked.questions, ranked.walks.states, ranked.joined
-        self.reading, self.asked = self.questions.given[0].reading, self.questions.asked.of(0)
-        self._mentions = len(self.questions.starts)
-        self._rows = dict(zip(ranked.entities.tolist(), ranked.row.tolist(), strict=True))
+        walks = paths.walk([given], [hops])
+        self.states, self.joined, self.asked = walks.states, paths.joined(walks, hops), walks.asked.of(0)
+        self.reading, self._mentions = given.reading, len(walks.starts.question)
 
     def reasons(self, entity: int) -> list[Reason]:
         """The parts of an entity's cost; they add up to it. One path of each mention that explains it, the
         one shown first; then what is paid at the end."""
-        row = self._rows[entity]
-        return list(self._of_seed(entity) if row < 0 else self._of_row(row))
+        row = int(np.searchsorted(self.joined.entity, entity))
+        is_seed = self.states.steps[self.joined.shown[row]] == 0
+        return list(self._of_seed(entity) if is_seed else self._of_row(row))
 
     def _of_seed(self, entity: int) -> Iterator[Reason]:
         if self.reading.asks == ONE_OF_SEEDS:
             yield Reason(OFFERED, (), 0.0)
             return
-        own, head = int(self.questions.own[self.questions.seed.tolist().index(entity)]), int(self.asked.head)
-        if self.reading.asks == OTHERS and (own == 0 or (head and not own & head)):
+        own = int(self.asked.entities[entity]) if self.asked.has_words else 0
+        if self.reading.asks == OTHERS and (own == 0 or (self.reading.head and not own & self.reading.head)):
             yield self._part(NAMED, 0, self.prices.off_focus)
         yield from self._left(own, self._mentions - 1)
 
@@ -381,25 +314,11 @@ def _referred(question: LinkedQuestion) -> set[int]:
     return {seed.entity for seed in question.seeds if seed.is_reference}
 
 
-def prices(ranking: RankingPrices) -> Prices:
-    return Prices(*(milli(getattr(ranking, name)) for name in Prices._fields))
-
-
-def mentions_of(seeds: Sequence[Seed]) -> Mentions:
-    """Seeds by the mention that names them, in the order of the text; all text seeds are one mention."""
-    spans: dict[tuple[int | None, int | None, str], dict[int, float]] = {}
-    for seed in seeds:
-        span = (None, None, "") if seed.is_text else (seed.start, seed.end, seed.mention)
-        shares = spans.setdefault(span, {})
-        shares[seed.entity] = max(seed.weight, shares.get(seed.entity, 0.0))
-    return tuple(
-        WeighedMention(tuple(sorted(shares)), tuple(shares[entity] / total for entity in sorted(shares)))
-        for shares, total in ((shares, sum(shares.values())) for shares in spans.values())
-    )
-
-
-def _cheaper(reached: Reached, more: Reached) -> Reached:
-    """With what else these questions reach: each entity by its cheaper path."""
-    both = Reached(*map(np.concatenate, zip(reached.columns, more.columns, strict=True)))
+def _cheaper(reached: Reached, more: Reached, links: Column, lacks: NDArray[np.bool_]) -> Reached:
+    """With what questions that lack some reach by text: each entity by its cheaper path. links: (questions,),
+    what a path from a seed by text costs besides."""
+    more = more.of(lacks[more.question])
+    more.parts[:, 0] = links[more.question]
+    both = reached.followed_by(more)
     order = np.lexsort((both.cost, both.entities, both.question))
     return both.of(order[begins(both.question[order], both.entities[order])])

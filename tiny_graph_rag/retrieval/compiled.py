@@ -1,4 +1,8 @@
-"""The layers of a walk as one compiled loop (extra `fast`): the same states as walk.Layers."""
+"""The layers of walks as one compiled loop (extra `fast`): the same paths as walk.Layers.
+
+Each mention is walked twice: over the most hopeful states of each layer alone, which tells how much a path
+may cost to be of interest; then over all states that may lead to one that costs no more.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,11 @@ from tiny_graph_rag.retrieval.walk import (
     FAR,
     NO_PATH,
     NO_SLOT,
+    SIZES,
     Asked,
     Ints,
     Prices,
-    Start,
+    Starts,
     States,
     WalkedGraph,
     Walks,
@@ -27,49 +32,57 @@ Rows = NDArray[np.int32]
 ROOM = 1 << 12  # rows at first; doubled where they are full
 WALK, ENTITY, MASK, STEPS, COST, TOTAL, SLOT, BEFORE = range(len(States._fields))  # columns of a state
 NEXT = len(States._fields)  # one more than the state before it at the same entity
-TOTALS = 1 << 15  # thousandths: among totals below it, it is counted how many there are of each
-WORST, HIGHEST, CHEAP, WANTED = range(4)  # of a walk's bound
+HOPEFUL = 64  # states of each layer from which the first of the two walks goes on
+NO_KEY = FAR * SIZES
+BEST, ANSWERS, LOWERED_AT, WANTED = range(4)  # of `Memory.bound`
 
 
-class Tables(NamedTuple):
-    """is_seed, state, total: (entities,); one more than the row of its newest state, and its least total so
-    far. totals: (TOTALS,), how many entities have it so far.
+class Memory(NamedTuple):
+    """Of one walk. is_seed, state, key, answers: (entities,); one more than the row of an entity's newest
+    state; its least key so far (total and size); the entities with a key up to the bound.
 
-    bound: totals above WORST are left out; so many as CHEAP have one up to HIGHEST; WANTED are wanted."""
+    bound: BEST, the key of the last entity wanted; the number of ANSWERS, and of how many of them BEST is
+    lowered next; how many are WANTED."""
 
     is_seed: NDArray[np.bool_]
     state: NDArray[np.int32]
-    total: NDArray[np.int32]
-    totals: NDArray[np.int32]
+    key: Ints
+    answers: NDArray[np.int32]
     bound: Ints
 
 
 class CompiledLayers:
     """Walks one graph, one mention after the other, in memory that it keeps."""
 
-    def __init__(self, graph: WalkedGraph, prices: Prices) -> None:
+    def __init__(self, graph: WalkedGraph, prices: Prices, explained: Ints) -> None:
+        """As of `Layers`."""
         self.graph, self.prices = WalkedGraph(*map(_read_only, graph)), prices
-        entities = len(graph.indptr) - 1
-        self._tables = Tables(
+        self.explained, entities = explained, len(graph.indptr) - 1
+        self._memory = Memory(
             np.zeros(entities, np.bool_),
             np.zeros(entities, np.int32),
+            np.full(entities, NO_KEY),
             np.zeros(entities, np.int32),
-            np.zeros(TOTALS, np.int32),
             np.zeros(4, np.int64),
         )
         self._rows = np.empty((ROOM, NEXT + 1), np.int32)
 
-    def walk(self, asked: Asked, starts: Sequence[Start], explained: Ints) -> Walks:
+    def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
         """As `Layers.walk`."""
-        count = looked = 0
-        worst = np.full((len(explained), len(starts)), FAR)
-        for number, start in enumerate(starts):
-            self._rows, count, slots = walk_layers(
-                self.graph, self.prices, asked.of(start.question), start, explained, self._tables, self._rows,
-                number, count, worst[:, number],
-            )  # fmt: skip
-            looked += slots
-        return Walks(States(*self._rows[:count, :NEXT].T.astype(np.int64)), looked, worst)
+        worst = np.full((max(limits) + 1, len(starts.question)), NO_KEY)
+        self._rows, count = walk_each(
+            self.graph,
+            self.prices,
+            asked,
+            starts,
+            self.explained,
+            min(limits),
+            self._memory,
+            self._rows,
+            worst,
+        )
+        states = States(*self._rows[:count, :NEXT].T.astype(np.int64))
+        return Walks(asked, starts, states, 0, worst // SIZES)
 
 
 def _read_only(column: NDArray[Any]) -> NDArray[Any]:
@@ -80,13 +93,79 @@ def _read_only(column: NDArray[Any]) -> NDArray[Any]:
 
 
 @compiled
+def copy_row(rows: Rows, row: int, to: Rows, place: int) -> None:
+    """By column: numba takes seconds to compile the checks of a whole row."""
+    for column in range(rows.shape[1]):
+        to[place, column] = rows[row, column]
+
+
+@compiled
 def with_room(rows: Rows, used: int, more: int) -> Rows:
     """The used rows with room for so many more; the same memory where it has it."""
     if used + more <= len(rows):
         return rows
     longer = np.empty((2 * (used + more), rows.shape[1]), np.int32)
-    longer[:used] = rows[:used]
+    for row in range(used):
+        copy_row(rows, row, longer, row)
     return longer
+
+
+@compiled
+def key_of(graph: WalkedGraph, entity: int, total: int) -> int:
+    """What entities are compared by: of equal totals, the one with fewer relations comes first."""
+    relations, size = int(graph.indptr[entity + 1] - graph.indptr[entity]), 0
+    while relations >> size:
+        size += 1
+    return total * SIZES + size
+
+
+@compiled
+def of_question(asked: Asked, row: int) -> Asked:
+    """As `Asked.of`."""
+    return Asked(
+        asked.weight[row], asked.end[row], asked.least[row], asked.head[row], asked.back[row],
+        asked.unexplained[row], asked.types[row], asked.has_words[row], asked.relations[row],
+        asked.entities[row], asked.wanted[row], asked.enough[row], asked.slack[row],
+    )  # fmt: skip
+
+
+@compiled
+def walk_each(
+    graph: WalkedGraph,
+    price: Prices,
+    asked: Asked,
+    starts: Starts,
+    explained: Ints,
+    lowest: int,
+    memory: Memory,
+    rows: Rows,
+    worst: Ints,
+) -> tuple[Rows, int]:
+    """The states of all walks, and how many rows they fill. lowest: of the limits of hops.
+
+    Written to `worst`: the highest key of interest, by hops and walk."""
+    count, first, hops = 0, 0, len(worst) - 1
+    for walk, question in enumerate(starts.question):
+        one, last = of_question(asked, question), first
+        while last < len(starts.walk) and starts.walk[last] == walk:
+            last += 1
+        for seed, entity in enumerate(starts.entity):
+            memory.is_seed[entity] |= starts.question[starts.walk[seed]] == question
+        memory.bound[BEST], memory.bound[WANTED] = NO_KEY - 1, one.wanted
+        seeds, highest = starts.entity[first:last], worst[:, walk]
+        for limit, most in ((lowest, HOPEFUL), (hops, len(graph.neighbours))):
+            rows, used = walk_layers(
+                graph, price, one, explained, seeds, limit, most, memory, rows, count, highest
+            )
+            for row in range(count, used):
+                memory.state[rows[row, ENTITY]], memory.key[rows[row, ENTITY]] = 0, NO_KEY
+                rows[row, WALK] = walk
+        for seed in range(first, last):
+            rows[count + seed - first, TOTAL] = starts.total[seed]
+        for entity in starts.entity:
+            memory.is_seed[entity] = False
+        count, first = only_needed(graph, rows, count, used, highest, lowest), last
+    return rows, count
 
 
 @compiled
@@ -94,58 +173,56 @@ def walk_layers(
     graph: WalkedGraph,
     price: Prices,
     asked: Asked,
-    start: Start,
     explained: Ints,
-    tables: Tables,
+    seeds: Ints,
+    hops: int,
+    most: int,
+    memory: Memory,
     rows: Rows,
-    number: int,
-    old: int,
+    count: int,
     worst: Ints,
-) -> tuple[Rows, int, int]:
-    """One walk, its states behind the `old` ones of those before it. (The rows, how many are used; slots
-    looked at.) Written to `worst`: the highest total of interest, by hops."""
-    count, looked, first = old, 0, old
-    rows = with_room(rows, count, len(start.seeds))
-    for seed in start.every_seed:
-        tables.is_seed[seed] = True
-    for seed in start.seeds:
-        rows[count] = 0
-        rows[count, ENTITY] = seed
-        rows[count, SLOT], rows[count, BEFORE], rows[count, NEXT] = NO_SLOT, NO_PATH, tables.state[seed]
+) -> tuple[Rows, int]:
+    """One walk, its states behind the `count` ones of those before it, and how many there are then. most:
+    states of a layer that it goes on from."""
+    first = count
+    rows = with_room(rows, count, len(seeds))
+    for seed in seeds:
+        rows[count, ENTITY], rows[count, MASK], rows[count, STEPS], rows[count, COST] = seed, 0, 0, 0
+        rows[count, SLOT], rows[count, BEFORE], rows[count, NEXT] = NO_SLOT, NO_PATH, memory.state[seed]
         count += 1
-        tables.state[seed], tables.total[seed] = count, FAR
-    tables.totals[:] = 0
-    tables.bound[WORST], tables.bound[HIGHEST], tables.bound[CHEAP] = FAR, TOTALS - 1, 0
-    tables.bound[WANTED] = start.wanted
-    for steps in range(1, len(explained)):
-        left = len(explained) - 1 - steps
-        opened, slots = open_states(graph, rows, tables, first, count, asked.least[left + 1])
-        looked += slots
+        memory.state[seed] = count
+    memory.bound[ANSWERS], memory.bound[LOWERED_AT] = 0, memory.bound[WANTED]
+    for steps in range(1, hops + 1):
+        left = hops - steps
+        opened, slots = open_states(graph, asked, rows, memory, first, count, asked.least[left + 1], most)
         rows, first = with_room(rows, count, slots), count
         count = expand(
-            graph, price, asked, asked.least[left], explained, start, steps, rows, tables, opened, count
+            graph, price, asked, asked.least[left], explained[steps], left, rows, memory, opened, most, count
         )
-        worst[steps] = lowered(tables, start.slack)
-    for row in range(old, count):
-        rows[row, WALK] = number
-        tables.state[rows[row, ENTITY]] = 0
-    for seed in start.every_seed:
-        tables.is_seed[seed] = False
-    return rows, count, looked
+        lower(memory)
+        worst[steps] = worst_key(memory, asked)
+    return rows, count
 
 
 @compiled
 def open_states(
-    graph: WalkedGraph, rows: Rows, tables: Tables, first: int, count: int, least: Ints
+    graph: WalkedGraph,
+    asked: Asked,
+    rows: Rows,
+    memory: Memory,
+    first: int,
+    count: int,
+    least: Ints,
+    most: int,
 ) -> tuple[Ints, int]:
-    """The states from `first` on that are left next, each with the least total that it may lead to, and how
-    many slots they have. least: by mask, what a path still pays."""
-    opened, chosen, slots = np.empty((count - first, 2), np.int64), 0, 0
+    """The states from `first` on that are left next, behind the least total that each may lead to, and how
+    many slots they have. least: by mask, what a path still pays; most: at most so many, the most hopeful."""
+    opened, chosen, worst = np.empty(count - first, np.int64), 0, worst_key(memory, asked) // SIZES
     for state in range(first, count):
         entity, mask, cost = rows[state, ENTITY], rows[state, MASK], rows[state, COST]
-        if cost + least[mask] > tables.bound[WORST]:
+        if cost + least[mask] > worst:
             continue
-        rival = tables.state[entity] - 1
+        rival = memory.state[entity] - 1
         while rival >= 0:
             explains_as_much = rows[rival, MASK] | mask == rows[rival, MASK]
             is_other = rows[rival, MASK] != mask or rival < first
@@ -153,9 +230,15 @@ def open_states(
                 break
             rival = rows[rival, NEXT] - 1
         if rival < 0:
-            opened[chosen, 0], opened[chosen, 1] = state, cost + least[mask]
+            opened[chosen] = (cost + least[mask]) * len(rows) + state
             chosen += 1
-            slots += graph.indptr[entity + 1] - graph.indptr[entity]
+    if chosen > most:
+        opened, chosen = np.sort(opened[:chosen]), most
+    slots = 0
+    for row in range(chosen):
+        opened[row] %= len(rows)
+        entity = rows[opened[row], ENTITY]
+        slots += graph.indptr[entity + 1] - graph.indptr[entity]
     return opened[:chosen], slots
 
 
@@ -165,32 +248,34 @@ def expand(
     price: Prices,
     asked: Asked,
     least: Ints,
-    explained: Ints,
-    start: Start,
-    steps: int,
+    explained: int,
+    left: int,
     rows: Rows,
-    tables: Tables,
+    memory: Memory,
     opened: Ints,
+    most: int,
     count: int,
 ) -> int:
-    """One step from the states `opened`, the most hopeful first: what they reach tells which of the others to
-    leave out. How many states there are then; count: how many there are before."""
+    """One step from the states `opened`, of which there are so many less then to go. How many states there
+    are then; count: how many there are before."""
     first, is_kept = count, False
-    for index in np.argsort(opened[:, 1]):
-        state, worst = opened[index, 0], lowered(tables, start.slack)
-        if opened[index, 1] > worst:
-            break
+    steps = rows[opened[0], STEPS] + 1 if len(opened) else 0
+    for state in opened:
+        if memory.bound[ANSWERS] >= memory.bound[LOWERED_AT]:
+            lower(memory)
+        highest = worst_key(memory, asked)
+        worst = highest // SIZES
         at, mask, last = rows[state, ENTITY], rows[state, MASK], rows[state, SLOT]
         rank = np.int64(graph.name_rank[at])
         came_by, came_as = np.int64(-1), np.int64(-1)
         if last != NO_SLOT:
             came_by, came_as = np.int64(graph.relations[last]), np.int64(graph.kind[last]) ^ 1
         known_kind = np.int64(-1)
-        for slot in range(graph.indptr[at], graph.indptr[at + 1]):
+        for slot in range(graph.indptr[at], min(graph.indptr[at + 1], graph.indptr[at] + most)):
             kind, relation, entity = np.int64(graph.kind[slot]), graph.relations[slot], graph.neighbours[slot]
             if kind == known_kind and not is_kept:
                 continue  # costs as much as the last one
-            if relation == came_by or tables.is_seed[entity]:
+            if relation == came_by or memory.is_seed[entity]:
                 continue
             # What the step explains and costs.
             speaks = np.int64(asked.types[kind >> 1])
@@ -222,21 +307,26 @@ def expand(
             is_kept = min(total, cost + least[filled]) <= worst
             if not is_kept:
                 continue
-            goal = tables.state[entity] - 1
-            if goal < 0:
-                tables.total[entity] = FAR
-            if total < tables.total[entity] and (len(graph.returned) == 0 or graph.returned[entity]):
-                count_total(tables, tables.total[entity], total)
-                tables.total[entity] = total
-                if total <= explained[steps]:
-                    tables.bound[WANTED] = start.enough
+            key = NO_KEY
+            if total <= worst and (len(graph.returned) == 0 or graph.returned[entity]):
+                key = key_of(graph, entity, total)
+            if left == 0 and key > (highest if asked.slack else min(highest, memory.key[entity])):
+                continue
+            if key < memory.key[entity]:
+                if key <= memory.bound[BEST] < memory.key[entity]:
+                    memory.answers[memory.bound[ANSWERS]] = entity
+                    memory.bound[ANSWERS] += 1
+                memory.key[entity] = key
+                if total <= explained:
+                    memory.bound[WANTED] = asked.enough
+            goal = memory.state[entity] - 1
             while goal >= first and rows[goal, MASK] != filled:
                 goal = rows[goal, NEXT] - 1
             if goal < first:
                 goal, count = count, count + 1
                 rows[goal, ENTITY], rows[goal, MASK], rows[goal, STEPS] = entity, filled, steps
-                rows[goal, NEXT], rows[goal, COST] = tables.state[entity], FAR
-                tables.state[entity] = count
+                rows[goal, NEXT], rows[goal, COST] = memory.state[entity], FAR
+                memory.state[entity] = count
             is_better = cost < rows[goal, COST]
             if cost == rows[goal, COST]:
                 rival = rows[goal, BEFORE]
@@ -249,23 +339,46 @@ def expand(
 
 
 @compiled
-def lowered(tables: Tables, slack: int) -> int:
-    """The bound, once it is as low as the wanted entities allow."""
-    bound, totals = tables.bound, tables.totals
-    while bound[HIGHEST] > 0 and bound[CHEAP] - totals[bound[HIGHEST]] >= bound[WANTED]:
-        bound[CHEAP] -= totals[bound[HIGHEST]]
-        bound[HIGHEST] -= 1
-    if bound[CHEAP] >= bound[WANTED]:
-        bound[WORST] = min(bound[WORST], bound[HIGHEST] + slack)
-    return int(bound[WORST])
+def worst_key(memory: Memory, asked: Asked) -> int:
+    """The highest key of interest; other mentions may change a total, so that sizes count no more."""
+    best = memory.bound[BEST]
+    return int((best // SIZES + asked.slack + 1) * SIZES - 1 if asked.slack else best)
 
 
 @compiled
-def count_total(tables: Tables, before: int, total: int) -> None:
-    """Count an entity's new total, lower than the one `before`."""
-    if total <= tables.bound[HIGHEST]:
-        if before <= tables.bound[HIGHEST]:
-            tables.totals[before] -= 1
-        else:
-            tables.bound[CHEAP] += 1
-        tables.totals[total] += 1
+def lower(memory: Memory) -> None:
+    """Lower the bound to the key of the last entity wanted, if there are so many answers up to it."""
+    wanted, count, bound = memory.bound[WANTED], memory.bound[ANSWERS], memory.bound
+    if count < wanted:
+        return
+    keys = np.empty(count, np.int64)
+    for row in range(count):
+        keys[row] = memory.key[memory.answers[row]]
+    bound[BEST], bound[ANSWERS] = np.sort(keys)[wanted - 1], 0
+    for row in range(count):
+        if keys[row] <= bound[BEST]:
+            memory.answers[bound[ANSWERS]] = memory.answers[row]
+            bound[ANSWERS] += 1
+    bound[LOWERED_AT] = 2 * bound[ANSWERS]
+
+
+@compiled
+def only_needed(graph: WalkedGraph, rows: Rows, first: int, count: int, worst: Ints, lowest: int) -> int:
+    """How many states there are without those, from `first` on, that are of no interest within any limit of
+    hops and lead to none. worst: the highest key of interest, by hops."""
+    needed, place = np.zeros(count - first, np.bool_), np.zeros(count - first, np.int32)
+    for row in range(count - 1, first - 1, -1):
+        steps = rows[row, STEPS]
+        key = key_of(graph, rows[row, ENTITY], rows[row, TOTAL])
+        needed[row - first] |= steps == 0 or key <= worst[max(lowest, steps)]
+        if needed[row - first] and steps:
+            needed[rows[row, BEFORE] - first] = True
+    kept = first
+    for row in range(first, count):
+        if needed[row - first]:
+            place[row - first] = kept
+            copy_row(rows, row, rows, kept)
+            if rows[row, STEPS]:
+                rows[kept, BEFORE] = place[rows[row, BEFORE] - first]
+            kept += 1
+    return kept

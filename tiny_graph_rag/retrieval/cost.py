@@ -46,7 +46,7 @@ from tiny_graph_rag.linking.question_words import (
     without_seeds,
 )
 from tiny_graph_rag.retrieval.pagerank import Guide, RandomWalk, SynonymEdges
-from tiny_graph_rag.retrieval.paths import WeighedMention
+from tiny_graph_rag.retrieval.query import WeighedMention
 
 UNIT = 1_000_000  # a cost of 1
 Column = NDArray[np.int64]

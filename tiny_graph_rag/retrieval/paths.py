@@ -4,45 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, unique, worth_compiling
+from tiny_graph_rag.columns.arrays import unique, worth_compiling
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading
+from tiny_graph_rag.retrieval.cost import Column, Costs
+from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Mentions, Reading, WeighedMention
 from tiny_graph_rag.retrieval.walk import (
     FAR,
+    SIZES,
     Asked,
     Ints,
     Layers,
     Prices,
-    Start,
+    Starts,
     WalkedGraph,
     Walks,
     least_of,
 )
-from tiny_graph_rag.run import NO_STEP
+from tiny_graph_rag.run import COST_PARTS, NO_STEP
 
 if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
-SIZES = 64  # more than any power of two of a count of relations
 MENTIONS = 8  # that count singly; more of them are taken as one
 KNOWN = 1 << 9  # readings whose columns are kept
 FIRST, AT_ONCE = 4, 64  # questions that are walked together, at most
 CELLS = 1 << 23  # of them times the entities or relations of the graph
-
-
-class WeighedMention(NamedTuple):
-    """Seeds that one mention names, each with its share of the mention."""
-
-    seeds: tuple[int, ...]
-    shares: tuple[float, ...]
-
-
-Mentions = tuple[WeighedMention, ...]
 
 
 class ToRank(NamedTuple):
@@ -53,21 +44,6 @@ class ToRank(NamedTuple):
     reading: Reading
     wanted: int
     enough: int
-
-
-class Questions(NamedTuple):
-    """Those that are ranked together. asked: a row a question; starts: their mentions, a walk each.
-
-    Of their seeds, one after the other: seed_question, seed; own: slots that the seed fills itself; cost: of
-    the seed as an answer."""
-
-    given: Sequence[ToRank]
-    asked: Asked
-    starts: Sequence[Start]
-    seed_question: Ints
-    seed: Ints
-    own: Ints
-    cost: Ints
 
 
 class Joined(NamedTuple):
@@ -81,22 +57,34 @@ class Joined(NamedTuple):
     taken: Ints
 
 
-class RankedPaths(NamedTuple):
-    """The rankings within a hop limit, and what they came from.
+class Reached(NamedTuple):
+    """What the paths of some questions reach within a hop limit, in the order of questions.
 
-    question, ascending; of each the entities, best first; costs: in thousandths; hops: of the path shown;
-    paths: (rows, hops) relations from a seed, filled up with NO_STEP; row: of each entity among the joined
-    ones, -1 for a seed."""
+    question: number of each row's; parts: (rows, 5), the costs in millionths; hops: of the path shown, 0 of a
+    seed; paths: (rows, hops) relations from the seed, filled up with NO_STEP.
+    """
 
-    question: Ints
+    question: NDArray[np.int64]
     entities: NDArray[np.int32]
-    costs: Ints
+    parts: Column
     hops: NDArray[np.int32]
     paths: NDArray[np.int32]
-    row: Ints
-    questions: Questions
-    walks: Walks
-    joined: Joined
+
+    @property
+    def cost(self) -> Column:
+        cost: Column = self.parts @ np.ones(5, np.int64)  # quicker than a sum over short rows
+        return cost
+
+    def of(self, rows: NDArray[Any] | slice) -> Reached:
+        """rows: places, or a mask."""
+        return Reached._make(column[rows] for column in self)
+
+    def followed_by(self, more: Reached) -> Reached:
+        return Reached(*map(np.concatenate, zip(self, more, strict=True)))  # type: ignore[arg-type]
+
+    def of_question(self, number: int) -> slice:
+        """Its rows."""
+        return slice(*np.searchsorted(self.question, [number, number + 1]).tolist())
 
 
 class CheapestPaths:
@@ -106,16 +94,21 @@ class CheapestPaths:
         self,
         graph: KnowledgeGraph,
         columns: WalkedGraph,
-        prices: Prices,
+        costs: Costs,
         *,
-        explained: Ints,
+        hops: int,
         exclude_seeds: bool,
         may_compile: bool = True,
     ) -> None:
-        """explained: as of `Layers.walk`, of the most hops that are asked for."""
-        self.prices, self.exclude_seeds, self.may_compile = prices, exclude_seeds, may_compile
-        self.graph, self.explained = columns, explained
-        self._layers: Layers | CompiledLayers = Layers(self.graph, prices)
+        """hops: the most that are asked for."""
+        self.graph, self.costs, self.exclude_seeds, self.may_compile = (
+            columns,
+            costs,
+            exclude_seeds,
+            may_compile,
+        )
+        self.prices = Prices.of(costs.ranking)
+        self._layers: Layers | CompiledLayers = Layers(columns, self.prices, costs.explained(hops))
         self._ranked_so_far = self._looked = 0
         self._size = len(graph), len(graph.relations)
         self._kinds = graph.entities.types
@@ -127,17 +120,21 @@ class CheapestPaths:
         """How many questions to rank together; few at first, to learn how large they are."""
         return max(1, min(AT_ONCE if self._looked else FIRST, CELLS // (1 + max(self._size))))
 
-    def rank(self, given: Sequence[ToRank], limits: Sequence[int], *, more: int = 0) -> list[RankedPaths]:
+    def rank(self, given: Sequence[ToRank], limits: Sequence[int], *, more: int = 0) -> list[Reached]:
         """At each hop limit, the best of the entities within so many hops of each question's seeds.
 
         given: `at_once` questions at most. more: how many are still to be ranked after these.
         """
+        walks = self.walk(given, limits, more=more)
+        return [self._best(given, walks, limit) for limit in limits]
+
+    def walk(self, given: Sequence[ToRank], limits: Sequence[int], *, more: int = 0) -> Walks:
+        """The walks of all mentions, as far as `rank` needs them."""
         self._compile_for(len(given) + more)
-        questions = self._questions(given, max(limits))
-        explained = self.explained[: max(limits) + 1]
-        walks = self._layers.walk(questions.asked, questions.starts, explained)
+        asked = self._stacked(given, max(limits))
+        walks = self._layers.walk(asked, self._starts(given, asked), limits)
         self._ranked_so_far, self._looked = self._ranked_so_far + len(given), self._looked + walks.looked
-        return [self._ranked(questions, walks, limit) for limit in limits]
+        return walks
 
     def _compile_for(self, questions: int) -> None:
         """Walk by machine code where numba is loaded in less time than it saves on so many questions, which
@@ -148,85 +145,54 @@ class CheapestPaths:
         if worth_compiling(expected, allowed=self.may_compile):
             from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
-            self._layers = CompiledLayers(self.graph, self.prices)
+            self._layers = CompiledLayers(self.graph, self.prices, self._layers.explained)
 
-    def _ranked(self, questions: Questions, walks: Walks, limit: int) -> RankedPaths:
-        joined, count = self._joined(questions, walks, limit), len(questions.given)
-        seeds = self._seeds(questions)
-        question = np.concatenate([joined.question, questions.seed_question[seeds]])
-        entity = np.concatenate([joined.entity, questions.seed[seeds]])
-        total = np.concatenate([joined.total, questions.cost[seeds]])
-        row = np.concatenate([np.arange(len(joined.entity)), np.full(len(seeds), -1)])
-        length = np.concatenate([walks.states.steps[joined.shown], 0 * seeds])
+    def _best(self, given: Sequence[ToRank], walks: Walks, limit: int) -> Reached:
+        joined, count = self.joined(walks, limit), len(given)
+        question, hops = joined.question, walks.states.steps[joined.shown]
         is_explained = np.zeros(count, np.bool_)
-        is_explained[question[total <= self.explained[length]]] = True
-        enough, wanted = (
-            np.array([getattr(one, name) for one in questions.given], np.int64)
-            for name in ("enough", "wanted")
+        is_explained[question[joined.total <= self._layers.explained[hops]]] = True
+        wanted = np.where(is_explained, [one.enough for one in given], walks.asked.wanted)
+        key = (joined.total * SIZES + self.graph.size_of(joined.entity)) * (limit + 1) + hops
+        rows = best_of(question, wanted, key, self.graph.name_rank[joined.entity])
+        parts = np.zeros((len(rows), len(COST_PARTS)), np.int64)
+        parts[:, 1] = self.costs.path(joined.total[rows], hops[rows])
+        return Reached(
+            question[rows],
+            joined.entity[rows].astype(np.int32),
+            parts,
+            hops[rows].astype(np.int32),
+            self._paths(walks, joined.shown[rows], limit),
         )
-        wanted = np.where(is_explained, enough, wanted)
-        key = (total * SIZES + self.graph.size_of(entity)) * (limit + 1) + length
-        order = up_to_wanted(question, key, wanted)
-        order = order[np.lexsort((self.graph.name_rank[entity[order]], key[order], question[order]))]
-        order = order[rank_of(question[order], count) < wanted[question[order]]]
-        row = row[order]
-        paths = np.full((len(row), limit), NO_STEP, np.int32)
-        found = np.flatnonzero(row >= 0)
-        self._write_paths(paths, found, walks, joined.shown[row[found]])
-        return RankedPaths(
-            question[order], entity[order].astype(np.int32), total[order], length[order].astype(np.int32),
-            paths, row, questions, walks, joined,
-        )  # fmt: skip
 
-    def _write_paths(self, paths: NDArray[np.int32], rows: Ints, walks: Walks, state: Ints) -> None:
-        """Write to these rows the relations on the paths of the states, a state a row."""
-        states = walks.states
-        for step in range(paths.shape[1] - 1, -1, -1):
+    def _paths(self, walks: Walks, state: Ints, hops: int) -> NDArray[np.int32]:
+        """(states, hops): the relations on the paths of states."""
+        states, paths = walks.states, np.full((len(state), hops), NO_STEP, np.int32)
+        for step in range(hops - 1, -1, -1):
             now = states.steps[state] > step
-            paths[rows[now], step] = self.graph.relations[states.slot[state[now]]]
+            paths[now, step] = self.graph.relations[states.slot[state[now]]]
             state = np.where(now, states.before[state], state)
-
-    def _seeds(self, questions: Questions) -> Ints:
-        """Rows of the seeds that may be answers, each once a question."""
-        rows = np.zeros(0, np.int64)
-        if not self.exclude_seeds:
-            _, rows = distinct(questions.seed_question * self._size[0] + questions.seed)
-        if len(self.graph.returned):
-            rows = rows[self.graph.returned[questions.seed[rows]]]
-        return rows
+        return paths
 
     # ---- the questions
 
-    def _questions(self, given: Sequence[ToRank], hops: int) -> Questions:
-        asked, starts = self._stacked(given, hops), []
-        for number, one in enumerate(given):
-            parts = _packed(one.mentions)
-            every = np.array([seed for seeds in parts for seed in seeds], np.int64)
-            others, enough, slack = len(parts) - 1, one.enough, 0
-            if others > 0:  # another mention may fill everything that one leaves empty
-                enough = one.wanted
-                slack = others * self.prices.other_seed + int(asked.end[number, 0]) + self.prices.off_head
-            starts += [Start(number, np.array(seeds), every, one.wanted, enough, slack) for seeds in parts]
-        question = np.array([start.question for start in starts], np.int64)
-        seed = np.concatenate([np.zeros(0, np.int64), *(start.seeds for start in starts)])
-        seed_question = np.repeat(question, [len(start.seeds) for start in starts])
-        mentions = np.bincount(question, minlength=len(given))
-        own = 0 * seed
+    def _starts(self, given: Sequence[ToRank], asked: Asked) -> Starts:
+        mentions = [(number, seeds) for number, one in enumerate(given) for seeds in _packed(one.mentions)]
+        question = np.array([number for number, _ in mentions], np.int64)
+        entity = np.array([seed for _, seeds in mentions for seed in seeds], np.int64)
+        walk = np.repeat(np.arange(len(mentions)), [len(seeds) for _, seeds in mentions])
+        row = question[walk]
+        own, head = 0 * entity, asked.head[row]
         if asked.has_words.any():
-            own = np.where(asked.has_words[seed_question], asked.entities[seed_question, seed], 0)
-        cost = self._cost_of_seeds(given, asked, mentions, seed_question, own.astype(np.int64))
-        return Questions(given, asked, starts, seed_question, seed, own.astype(np.int64), cost)
-
-    def _cost_of_seeds(
-        self, given: Sequence[ToRank], asked: Asked, mentions: Ints, question: Ints, own: Ints
-    ) -> Ints:
-        """What each seed costs as an answer. mentions: of each question; question, own: of each seed."""
-        asks = np.array([one.reading.asks for one in given], np.int64)[question]
-        head, others = asked.head[question], np.maximum(0, mentions[question] - 1)
-        cost = asked.weight[question, -1] - asked.weight[question, own] + others * self.prices.other_seed
+            own = asked.entities[row, entity].astype(np.int64)
         off = (own == 0) | ((head > 0) & (own & head == 0))
-        cost += np.where((asks == OTHERS) & off, self.prices.off_focus, 0)
-        return np.where(asks == ONE_OF_SEEDS, 0, cost)
+        asks = np.array([one.reading.asks for one in given], np.int64)[row]
+        total = asked.weight[row, -1] - asked.weight[row, own]
+        total += np.where((asks == OTHERS) & off, self.prices.off_focus, 0)
+        left_out = self.prices.other_seed * (
+            np.bincount(question)[row] - 1
+        )  # added where mentions are joined
+        return Starts(question, walk, entity, np.where(asks == ONE_OF_SEEDS, -left_out, total))
 
     def _stacked(self, given: Sequence[ToRank], hops: int) -> Asked:
         """What the questions ask for; slots that some lack weigh nothing."""
@@ -238,30 +204,36 @@ class CheapestPaths:
             size = len(one.end)
             weight[number], weight[number, :size], end[number, :size] = one.weight[-1], one.weight, one.end
             least[number, :, :size] = one.least
-        columns = (np.array([one[place] for one in several]) for place in range(3, 8))
-        has_words = any(one.has_words for one in several)
-        entities, relations = (np.zeros((count, size * has_words), np.uint8) for size in self._size)
-        for number, question in enumerate(given):
-            if several[number].has_words:
-                self._mark(question.reading, relations[number], entities[number])
-        return Asked._make([weight, end, least, *columns, relations, entities])
+        head, back, unexplained, types, has_words = (
+            np.array([one[place] for one in several]) for place in range(3, 8)
+        )
+        entities, relations = (np.zeros((count, size * has_words.any()), np.uint8) for size in self._size)
+        for number in np.flatnonzero(has_words).tolist():
+            self._mark(given[number].reading, relations[number], entities[number])
+        # Another mention may fill everything that one leaves empty.
+        others = np.array([min(len(one.mentions), MENTIONS) for one in given]) - 1
+        slack = np.where(others > 0, others * self.prices.other_seed + end[:, 0] + self.prices.off_head, 0)
+        wanted, enough = (np.array([one[place] for one in given], np.int64) for place in (2, 3))
+        enough = np.where(others > 0, wanted, enough)
+        return Asked(
+            weight, end, least, head, back, unexplained, types, has_words, relations, entities,
+            wanted, enough, slack,
+        )  # fmt: skip
 
     def _asked_of(self, reading: Reading, hops: int) -> Asked:
-        """Of one question, without the relations and entities."""
+        """Of one question, without the relations and entities and what it wants."""
         weight, types = np.zeros(1, np.int64), np.zeros(self._types, np.uint8)
+        words = back = 0
         for place, slot in enumerate(reading.slots):
             weight = np.concatenate([weight, weight + slot.weight])
             types[list(slot.types)] |= 1 << place
-        bits = [1 << place for place in range(len(reading.slots))]
-        typed = [bit for bit, slot in zip(bits, reading.slots, strict=True) if slot.types]
-        words = sum(bits) - sum(typed)
-        back = sum(bit for bit, slot in zip(bits, reading.slots, strict=True) if slot.way_back)
+            words |= (not slot.types) << place
+            back |= slot.way_back << place
         off_focus = (reading.focus > 0) & (np.arange(len(weight)) & reading.focus == 0)
         end = weight[-1] - weight + np.where(off_focus, self.prices.off_focus, 0)
-        least = least_of(end, self.prices.step, typed, words, hops)
-        none = np.zeros(0, np.uint8)
+        least = least_of(weight, end, reading.unexplained, types, back, words, self.prices, hops)
         one = map(np.array, (reading.head, back, reading.unexplained, types, words > 0))
-        return Asked._make([weight, end, least, *one, none, none])
+        return Asked._make([weight, end, least, *one, *[np.zeros(0, np.uint8)] * 5])
 
     def _mark(self, reading: Reading, relations: NDArray[np.uint8], entities: NDArray[np.uint8]) -> None:
         """Mark the relations and entities whose texts hold the question's words."""
@@ -275,33 +247,35 @@ class CheapestPaths:
 
     # ---- several mentions
 
-    def _joined(self, questions: Questions, walks: Walks, limit: int) -> Joined:
+    def joined(self, walks: Walks, limit: int) -> Joined:
         """Each entity's cheapest explanation over the mentions that reach it: one that is left out costs
         other_seed, one that is taken in costs its own path and fills its slots. To what others explain, a
-        mention adds its path of the least total or its cheapest one."""
-        states, returned = walks.states, self.graph.returned
-        state = walks.within(limit, returned)
+        mention adds its path of the least total or its cheapest one. A seed is taken alone."""
+        states, is_answer = walks.states, self.graph.may_return(walks.states.entity)
+        if self.exclude_seeds:
+            is_answer &= states.steps > 0
+        state = walks.within(limit, is_answer, states.total)
         walk, entity, total = states.walk[state], states.entity[state], states.total[state]
-        of_walk = np.array([start.question for start in questions.starts], np.int64)
-        mentions, question = np.bincount(of_walk, minlength=len(questions.given)), of_walk[walk]
-        count = int(mentions.max(initial=0))
+        mentions = np.bincount(walks.starts.question, minlength=len(walks.asked.head))
+        question, count = walks.starts.question[walk], int(mentions.max(initial=0))
         if count <= 1:
             return Joined(question, entity, total, state, state[:, None])
         pair = question * self._size[0] + entity
         pairs = unique(pair)
         offered = np.full((len(pairs), 2 * count), -1)
-        row, mention = np.searchsorted(pairs, pair), rank_of(of_walk, len(mentions))[walk]
+        row, mention = np.searchsorted(pairs, pair), walk - (np.cumsum(mentions) - mentions)[question]
         offered[row, mention] = state
-        offered[row, mention + count] = walks.within(limit, returned, by_cost=True)
+        offered[row, mention + count] = walks.within(limit, is_answer, states.cost)
         question, entity = np.divmod(pairs, self._size[0])
 
         def table(column: Ints, missing: int) -> Ints:
             found: Ints = np.append(column, missing)[offered]
             return found
 
-        end, other = questions.asked.end, self.prices.other_seed
+        end, other = walks.asked.end, self.prices.other_seed
         mentions, rows = mentions[question], np.arange(len(entity))
-        totals, costs, masks = table(states.total, FAR), table(states.cost, FAR), table(states.mask, 0)
+        totals, masks = table(states.total, FAR), table(states.mask, 0)
+        costs = table(np.where(states.steps > 0, states.cost, FAR), FAR)
         first = totals[:, :count].argmin(1)
         shown = offered[rows, first]
         least, cost, mask = totals[rows, first], costs[rows, first], masks[rows, first]
@@ -328,25 +302,14 @@ class CheapestPaths:
         return Joined(question, entity, best, shown, np.where(taken, offered, -1))
 
 
-def up_to_wanted(question: Ints, keys: Ints, wanted: Ints) -> Ints:
-    """Rows up to the last one wanted of each question, and those that are equal to it, ordered by question.
-
-    wanted: (questions,)."""
-    order = np.argsort(question.astype(np.int16), kind="stable")
-    ends = np.cumsum(np.bincount(question, minlength=len(wanted)))
-    worst, keys_in_order = np.full(len(wanted), np.iinfo(np.int64).max), keys[order]
-    for number in np.flatnonzero(np.diff(ends, prepend=0) > wanted).tolist():
-        its, last = keys_in_order[ends[number - 1] if number else 0 : ends[number]], int(wanted[number]) - 1
-        worst[number] = np.partition(its, last)[last]
-    best: Ints = order[keys_in_order <= worst[question[order]]]
+def best_of(question: Ints, wanted: Ints, *keys: NDArray[np.signedinteger[Any]]) -> Ints:
+    """The rows of the lowest keys, as many of each question as are wanted of it, in order. keys: the first
+    decides; wanted: (questions,)."""
+    order = np.lexsort((*reversed(keys), question))
+    counts = np.bincount(question, minlength=len(wanted))
+    rank = np.arange(len(question)) - np.repeat(np.cumsum(counts) - counts, counts)
+    best: Ints = order[rank < np.repeat(wanted, counts)]
     return best
-
-
-def rank_of(question: Ints, count: int) -> Ints:
-    """The place of each row among its question's, from 0; the questions ascend."""
-    counts = np.bincount(question, minlength=count)
-    ranks: Ints = np.arange(len(question)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return ranks
 
 
 def _packed(mentions: Sequence[WeighedMention]) -> list[list[int]]:

@@ -40,7 +40,7 @@ from tiny_graph_rag.language.words import (
     keys,
     words_of_name,
 )
-from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.linking.question_words import (
     EITHER,
     NO_WORD,
@@ -186,6 +186,29 @@ class Reading:
     head: int = 0
     unexplained: int = 0
     asks: int = ANYTHING
+
+
+class WeighedMention(NamedTuple):
+    """Seeds that one mention names, each with its share of the mention."""
+
+    seeds: tuple[int, ...]
+    shares: tuple[float, ...]
+
+
+Mentions = tuple[WeighedMention, ...]
+
+
+def mentions_of(seeds: Sequence[Seed]) -> Mentions:
+    """Seeds by the mention that names them, in the order of the text; all text seeds are one mention."""
+    spans: dict[tuple[int | None, int | None, str], dict[int, float]] = {}
+    for seed in seeds:
+        span = (None, None, "") if seed.is_text else (seed.start, seed.end, seed.mention)
+        shares = spans.setdefault(span, {})
+        shares[seed.entity] = max(seed.weight, shares.get(seed.entity, 0.0))
+    return tuple(
+        WeighedMention(tuple(sorted(shares)), tuple(shares[entity] / total for entity in sorted(shares)))
+        for shares, total in ((shares, sum(shares.values())) for shares in spans.values())
+    )
 
 
 class _Claim(NamedTuple):

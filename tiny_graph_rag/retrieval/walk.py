@@ -14,16 +14,19 @@ relations changes a ranking.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, expanded, unique
+from tiny_graph_rag.config.sections import RankingPrices
+from tiny_graph_rag.linking.question_words import milli
 
 Ints = NDArray[np.int64]
 FAR = 1 << 29  # more than any cost
+SIZES = 64  # more than any power of two of a count of relations
 NO_SLOT, NO_PATH = -1, -1  # of a state before the first step
 
 
@@ -39,15 +42,20 @@ class Prices(NamedTuple):
     off_head: int
     other_seed: int
 
+    @classmethod
+    def of(cls, ranking: RankingPrices) -> Prices:
+        return cls(*(milli(getattr(ranking, name)) for name in cls._fields))
+
 
 class Asked(NamedTuple):
     """What questions ask for, a row a question; `of` gives one question's.
 
     weight, end: (questions, masks), by mask of slots filled, what these weigh and what is paid at the end.
-    least: (questions, hops + 1, masks), the least that any path still pays in so many steps. head: bits of
-    the slots that say of what kind an answer is; back: of those that only a step through the type of the
-    last one fills. unexplained: price of a step that no word explains. types: (questions, types), slots that
-    each relation type fills; relations, entities: those that its texts fill, only where has_words.
+    least: (questions, hops + 1, masks), as of `least_of`. head: bits of the slots that say of what kind an
+    answer is; back: of those that only a step through the type of the last one fills. unexplained: price of a
+    step that no word explains. types: (questions, types), slots that each relation type fills; relations,
+    entities: those that its texts fill, only where has_words. wanted: how many of the best entities, or
+    `enough` where a path explains all; slack: what other mentions may still change in an entity's total.
     """
 
     weight: Ints
@@ -60,6 +68,9 @@ class Asked(NamedTuple):
     has_words: NDArray[np.bool_]
     relations: NDArray[np.uint8]
     entities: NDArray[np.uint8]
+    wanted: Ints
+    enough: Ints
+    slack: Ints
 
     def of(self, question: int) -> Asked:
         return Asked(*(column[question] for column in self))
@@ -85,23 +96,26 @@ class WalkedGraph(NamedTuple):
         sizes: NDArray[np.int32] = np.frexp(self.indptr[entities + 1] - self.indptr[entities])[1]
         return sizes
 
+    def may_return(self, entities: Ints) -> NDArray[np.bool_]:
+        """Which of them may be answers."""
+        return self.returned[entities] if len(self.returned) else np.ones(len(entities), np.bool_)
 
-class Start(NamedTuple):
-    """Of one mention. question: row of `Asked`. seeds: its entities; every_seed: those of all mentions of the
-    question, where no path may return to. wanted: how many of the best entities, or `enough` where a path
-    explains all; slack: what other mentions may still change in an entity's total."""
 
-    question: int
-    seeds: Ints
-    every_seed: Ints
-    wanted: int
-    enough: int
-    slack: int
+class Starts(NamedTuple):
+    """Where walks start, one of each mention. question: (walks,), the row of `Asked`, ascending.
+
+    walk, entity, total: of the seeds of one walk after the other; what the seed costs as an answer.
+    """
+
+    question: Ints
+    walk: Ints
+    entity: Ints
+    total: Ints
 
 
 class States(NamedTuple):
-    """(states,), in the order of layers. walk: from which start; cost, total: of its cheapest path; slot: of
-    the last step; before: the state that it goes on from."""
+    """(states,), each below the one before it. walk: from which start; steps: 0 of a seed; cost, total: of
+    its cheapest path; slot: of the last step; before: the state that it goes on from."""
 
     walk: Ints
     entity: Ints
@@ -120,92 +134,90 @@ class Walks(NamedTuple):
     """From all starts. looked: slots looked at; worst: (hops + 1, walks), the highest total of interest
     within so many hops."""
 
+    asked: Asked
+    starts: Starts
     states: States
     looked: int
     worst: Ints
 
-    def within(self, hops: int, returned: NDArray[np.bool_], *, by_cost: bool = False) -> Ints:
-        """The state of the least total (by_cost: of the cheapest path) of each entity of a walk within so
-        many hops, in the order of walks and entities. returned: as in WalkedGraph."""
-        walk, entity, mask, steps, cost, total, *_ = self.states
-        wanted = (steps > 0) & (steps <= hops) & (total <= self.worst[hops][walk])
-        if len(returned):
-            wanted &= returned[entity]
-        rows = np.flatnonzero(wanted)
+    def within(self, hops: int, is_answer: NDArray[np.bool_], least: Ints) -> Ints:
+        """The state of the least value of each entity of a walk within so many hops, in the order of walks
+        and entities. is_answer, least: (states,); which may be answers, the values (total or cost)."""
+        walk, entity, mask, steps, _, total, *_ = self.states
+        rows = np.flatnonzero(is_answer & (steps <= hops) & (total <= self.worst[hops][walk]))
         node = walk[rows] * (entity.max(initial=0) + 1) + entity[rows]
-        masks = mask.max(initial=0) + 1
-        least = (cost if by_cost else total)[rows]
-        place = (least * (hops + 1) + steps[rows]) * masks + mask[rows]
-        order = np.argsort(node * (place.max(initial=0) + 1) + place)  # of different numbers
+        place = (least[rows] * (hops + 1) + steps[rows]) * (mask.max(initial=0) + 1) + mask[rows]
+        place -= place.min(initial=0)
+        order = np.argsort(node * (place.max(initial=0) + 1) + place)  # equal ones are the same seed
         firsts: Ints = rows[order[begins(node[order])]]
         return firsts
 
 
-def least_of(end: Ints, step: int, types: Sequence[int], words: int, hops: int) -> Ints:
-    """`Asked.least` of a question: each further step may fill one of the slots in `types`, and all in
-    `words`.
+def least_of(
+    weight: Ints, end: Ints, unexplained: int, types: NDArray[np.uint8], back: int, words: int, price: Prices,
+    hops: int,
+) -> Ints:  # fmt: skip
+    """`Asked.least` of a question: by steps left and by mask, the least that any path still pays from there,
+    or from a mask of fewer slots: where a state is left out, so are those that it would dominate.
 
-    end: by mask; types: bits of slots that relation types fill.
-    """
+    words: bits of the slots that texts fill; the rest as in `Asked`."""
     masks, rows = np.arange(len(end)), [np.full(len(end), FAR)]
+    guess = np.maximum(0, unexplained - weight[words & ~masks])
     for _ in range(hops):
-        ahead = np.minimum(end, rows[-1])
-        rows.append(step + np.min([ahead[masks | words | bit] for bit in (0, *types)], axis=0))
+        ahead, least = np.minimum(end, rows[-1]), np.full(len(end), FAR)
+        for speaks in unique(types).tolist():
+            for free in (speaks & ~masks, speaks & ~masks & ~back):
+                fills = free & -free
+                early = (masks & (fills - 1)) != fills - 1
+                named = np.where(fills == 0, price.again, early * price.early)
+                least = np.minimum(least, (named if speaks else guess) + ahead[masks | words | fills])
+        for bit in (1 << slot for slot in range(len(end).bit_length() - 1)):
+            least = np.minimum(least, least[masks & ~bit])
+        rows.append(least + price.step)
     return np.stack(rows)
 
 
 class Layers:
     """The readable form, in numpy; walks one graph, from many mentions at a time."""
 
-    def __init__(self, graph: WalkedGraph, prices: Prices) -> None:
-        self.graph, self.prices = graph, prices
+    def __init__(self, graph: WalkedGraph, prices: Prices, explained: Ints) -> None:
+        """explained: by steps, the total at most of a path that explains its question."""
+        self.graph, self.prices, self.explained = graph, prices, explained
         self._entities = len(graph.indptr) - 1
         self._place = np.zeros(0, np.int32)  # by node, one more than its row among those met
         self._is_seed = np.zeros(0, np.bool_)
 
-    def walk(self, asked: Asked, starts: Sequence[Start], explained: Ints) -> Walks:
-        """explained: (hops + 1,), by steps, the total at most of a path that explains its question."""
-        count, entities = len(starts), self._entities
-        if count * entities > len(self._place):
-            self._place = np.zeros(count * entities, np.int32)
-            self._is_seed = np.zeros(count * entities, np.bool_)
-        self._asked = asked
-        self._question = np.array([start.question for start in starts], np.int64)
+    def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
+        """limits: of hops; up to the highest of them."""
+        question, count = starts.question, len(starts.question)
+        nodes = max(count, len(asked.head)) * self._entities
+        if nodes > len(self._place):
+            self._place, self._is_seed = np.zeros(nodes, np.int32), np.zeros(nodes, np.bool_)
+        self._asked, self._question = asked, question
         self._known = np.zeros(0, np.int64)  # nodes met, in this order
         self._least = np.zeros((0, asked.end.shape[1]), np.int32)  # cost of states so far, by place and mask
         self._totals = np.zeros(0, np.int64)  # the least of each node so far, by place
-        every = _concatenated(start.every_seed + entities * number for number, start in enumerate(starts))
-        self._is_seed[every] = True
-        slack, wanted, enough = (
-            np.array([getattr(start, name) for start in starts], np.int64)
-            for name in ("slack", "wanted", "enough")
-        )
-        highest, looked, done, hops = [np.full(count, FAR)], 0, 0, len(explained) - 1
-        layers = [self._seeds(starts)]
-        for steps in range(1, hops + 1 if starts else 1):
+        seeds = question[starts.walk] * self._entities + starts.entity
+        self._is_seed[seeds] = True
+        zero = 0 * starts.walk
+        layers = [States(starts.walk, starts.entity, zero, zero, zero, starts.total, zero - 1, zero - 1)]
+        wanted, looked, done, hops = asked.wanted[question], 0, 0, max(limits)
+        highest = [np.full(count, FAR)]
+        for steps in range(1, hops + 1):
             layer, worst, left = layers[-1], highest[-1], hops - steps
             opened = self._opened(layer, left + 1, worst)
             ends, owner, seen = self._ends(layer, opened, done)
             looked, done = looked + seen, done + len(layer.entity)
             layer = self._cheapest(ends, layer, owner)
-            answers = layer.of(self._may_be_answers(layer) & (layer.total <= worst[layer.walk]))
-            is_explained = answers.total <= explained[steps]
-            wanted[answers.walk[is_explained]] = enough[answers.walk[is_explained]]
-            worst = np.minimum(worst, self._highest(answers, wanted) + slack)
-            highest.append(worst)
-            least = layer.cost + asked.least[self._question[layer.walk], left, layer.mask]
-            layers.append(layer.of(np.minimum(layer.total, least) <= worst[layer.walk]))
-        self._place[self._known], self._is_seed[every] = 0, False
+            answers = layer.of(self.graph.may_return(layer.entity) & (layer.total <= worst[layer.walk]))
+            explained = answers.walk[answers.total <= self.explained[steps]]
+            wanted[explained] = asked.enough[question[explained]]
+            highest.append(np.minimum(worst, self._highest(answers, wanted) + asked.slack[question]))
+            least = layer.cost + asked.least[question[layer.walk], left, layer.mask]
+            layers.append(layer.of(np.minimum(layer.total, least) <= highest[-1][layer.walk]))
+        self._place[self._known], self._is_seed[seeds] = 0, False
         states = States(*(np.concatenate(columns) for columns in zip(*layers, strict=True)))
-        highest += highest[-1:] * (hops + 1 - len(highest))  # where nothing starts
-        return Walks(states, looked, np.array(highest))
-
-    def _seeds(self, starts: Sequence[Start]) -> States:
-        """The states before the first step."""
-        seeds = _concatenated(start.seeds for start in starts)
-        walk = np.repeat(np.arange(len(starts)), [len(start.seeds) for start in starts])
-        zero = 0 * seeds
-        return States(walk, seeds, zero, zero, zero, zero, zero + NO_SLOT, zero + NO_PATH)
+        return Walks(asked, starts, states, looked, np.array(highest))
 
     def _placed(self, walk: Ints, entities: Ints) -> Ints:
         """Rows of nodes in the tables, new ones for those that were not met before."""
@@ -241,7 +253,7 @@ class Layers:
         looked, owner, last = len(slots), opened[owner], layer.slot[opened][owner]
         entity, relation = graph.neighbours[slots].astype(np.int64), graph.relations[slots]
         came_by = np.where(last == NO_SLOT, -1, graph.relations[last])
-        is_seed = self._is_seed[layer.walk[owner] * self._entities + entity]
+        is_seed = self._is_seed[self._question[layer.walk[owner]] * self._entities + entity]
         keep = np.flatnonzero((relation != came_by) & ~is_seed)  # never straight back
         owner, slots, relation, entity, last = (c[keep] for c in (owner, slots, relation, entity, last))
         walk, mask = layer.walk[owner], layer.mask[owner]
@@ -287,10 +299,6 @@ class Layers:
         order = np.lexsort((layer.mask[owner[rows]], ends.slot[rows], rank, group[rows]))
         return ends.of(rows[order[begins(group[rows[order]])]])
 
-    def _may_be_answers(self, states: States) -> NDArray[np.bool_]:
-        returned = self.graph.returned
-        return returned[states.entity] if len(returned) else np.ones(len(states.entity), np.bool_)
-
     def _highest(self, answers: States, wanted: Ints) -> Ints:
         """(walks,): the total of the last entity wanted, with these answers added; FAR where there are
         fewer."""
@@ -303,7 +311,3 @@ class Layers:
         last = np.minimum(np.cumsum(counts) - counts + wanted, len(ascending)) - 1
         highest: Ints = np.where(counts < wanted, FAR, ascending[last] - np.arange(len(wanted)) * (FAR + 1))
         return highest
-
-
-def _concatenated(columns: Iterable[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, np.int64), *columns])
