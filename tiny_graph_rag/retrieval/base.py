@@ -119,8 +119,8 @@ class Retriever(ABC):
     ) -> Iterator[Run] | None:
         """One run for each hop limit, none above this retriever's own, from shared work.
 
-        Each equals `retrieve` of a retriever made with that limit (its walks may be padded wider). None where
-        there is nothing to share: the caller then makes a retriever for each limit.
+        Each equals `retrieve` of a retriever made with that limit, though without its paths or with wider
+        ones. None where there is nothing to share: the caller then makes a retriever for each limit.
         """
         return None
 

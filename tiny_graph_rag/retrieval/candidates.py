@@ -191,13 +191,15 @@ class Candidates:
         offsets = np.array([0, len(order)], dtype=np.int64)
         return Run(offsets, entities[order], scores[order], hops[order])
 
-    def walked(self, question: LinkedQuestion, reached: Neighbourhood, scores: NDArray[Any]) -> Run:
-        """One question's run of all that was reached, with its hops and a shortest walk to each.
+    def walked(
+        self, question: LinkedQuestion, reached: Neighbourhood, scores: NDArray[Any], *, paths: bool = True
+    ) -> Run:
+        """One question's run of all that was reached, with its hops and, if wanted, a shortest walk to each.
 
         scores: a number for each of `reached.entities`.
         """
         run = self.ranked(question, reached.entities, scores.astype(np.float64), reached.hops)
-        return replace(run, walks=self.walks(reached, run.entities))
+        return replace(run, walks=self.walks(reached, run.entities)) if paths else run
 
     def _returned(
         self, question: LinkedQuestion, entities: NDArray[np.int32], scores: NDArray[np.float64]

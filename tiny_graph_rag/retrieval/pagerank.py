@@ -62,9 +62,14 @@ class PageRankRetriever(Retriever):
         self._share, self._stuck = share, np.flatnonzero(out == 0)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
-        return next(self.retrieve_within(questions, [self.candidates.settings.hops]))
+        return next(self._within(questions, [self.candidates.settings.hops], paths=True))
 
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
+        return self._within(questions, hops, paths=False)
+
+    def _within(
+        self, questions: Sequence[LinkedQuestion], hops: Sequence[int], *, paths: bool
+    ) -> Iterator[Run]:
         """One walk for all questions with the same seeds, and for all limits."""
         rows: dict[Home, list[int]] = {}
         for row, question in enumerate(questions):
@@ -76,7 +81,7 @@ class PageRankRetriever(Retriever):
                 reached = deepest.within(limit)
                 for row in its:
                     parts[limit, row] = self.candidates.walked(
-                        questions[row], reached, mass[reached.entities]
+                        questions[row], reached, mass[reached.entities], paths=paths
                     )
         for limit in hops:
             yield Run.concatenated([parts[limit, row] for row in range(len(questions))])
