@@ -86,7 +86,7 @@ def test_what_is_left_out_is_counted(tmp_path, all_large):
     assert len(graph.relations) == 3
     assert [line.split(" (")[0] for line in graph.notes.lines()] == [
         "1 relation left out because an endpoint does not exist",
-        "1 self-loops",
+        "1 self-loop",
     ]
     assert list(graph.relations.types) == ["r", "r", "RELATED_TO"]
     assert list(graph.relations.ids) == [""] * 3
