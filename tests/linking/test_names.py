@@ -193,6 +193,9 @@ def test_an_exact_name_goes_before_another_entitys_alias() -> None:
     entities = [("Watson", []), ("John", ["Watson", "Doc"])]
     assert link(entities, "Where is Watson?") == [("Watson", "Watson", "exact")]
     assert link(entities, "Where is Doc?") == [("John", "Doc", "alias")]
+    inn = [("Crown Inn", ["the Crown"])]
+    assert link(inn, "Where is the Crown Inn?") == [("Crown Inn", "Crown Inn", "exact")]
+    assert link(inn, "Where is the Crown?") == [("Crown Inn", "the Crown", "alias")]
 
 
 @pytest.mark.slow

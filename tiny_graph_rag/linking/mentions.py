@@ -282,10 +282,11 @@ class _Sentence:
         return sorted(apart, key=lambda reading: reading.start)
 
     def _preference(self, reading: NameReading) -> tuple[bool, int, bool, int]:
-        """First the same division into words (in Hangul any will do), the longest, particles that fit."""
+        """First the same division into words (in Hangul any will do), the longest, particles that fit, the
+        last: of the Crown Inn not *the Crown*."""
         hangul = HAS_HANGUL.search(self.text.kept, reading.start, reading.end) is not None
         respaced = not hangul and not self._is_as_spaced(reading)
-        return respaced, reading.start - reading.end, reading.fit is ParticleFit.MISFIT, reading.start
+        return respaced, reading.start - reading.end, reading.fit is ParticleFit.MISFIT, -reading.start
 
     def _mention(self, reading: NameReading, grade: Grade) -> Mention:
         start, end = self.text.span(reading.start, reading.end)
