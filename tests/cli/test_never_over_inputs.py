@@ -19,6 +19,7 @@ import typer
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.gold.curation import digest
+from tiny_graph_rag.retrieval.own import JOURNAL_ENDING
 
 QUESTIONS = (
     {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
@@ -283,3 +284,9 @@ def test_a_generated_set_that_was_changed_by_hand_stays(folder: Path, run_cli: C
     assert (done.exit_code, path.read_bytes()) == (2, changed), done.output
     assert run_cli(*call, "-o", path.name).exit_code == 0
     assert path.read_bytes() != changed
+
+
+def test_a_journal_is_no_place_for_another_output(folder: Path, run_cli: Callable[..., Any]) -> None:
+    call = "eval --dataset story-eval.jsonl --skip-generation --retriever rag.py:retrieve -o ./r.json"
+    done = run_cli(call, "--save-run", f"./r{JOURNAL_ENDING}", code=2)
+    assert "two outputs would be written to this file" in done.stderr

@@ -226,3 +226,18 @@ def test_what_a_function_prints_stays_off_standard_output(folder: Path) -> None:
 def test_chunks_returned_as_names_are_told_to_be_passages(folder: Path) -> None:
     write(folder, "def retrieve(q):\n    return ['Ann moved to Dover in spring.', 'Calais lies opposite.']")
     assert "return them as 'passages'" in run("my_rag.py:retrieve").stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [('"score": null', '"score": {}'), ('"name": ', '"nom": '), ('"seconds": ', '"seconds": 1' + "0" * 400)],
+)
+def test_a_changed_journal_of_replies_is_refused_with_its_line(folder: Path, change: tuple[str, str]) -> None:
+    write(folder, "def retrieve(q):\n    return ['Dover']")
+    assert run("my_rag.py:retrieve").returncode == 0
+    journal = folder / "out.retrieved.jsonl"
+    journal.write_text(journal.read_text("utf-8").replace(*change).replace('"id": ""', '"id": null'), "utf-8")
+    found = run("my_rag.py:retrieve", "--resume")
+    assert found.returncode == 2
+    assert "out.retrieved.jsonl:1: not a line of a journal" in found.stderr
