@@ -90,6 +90,33 @@ def test_types_are_those_that_say_something(own_folder: Path, name: str, content
     assert types == {"Ann": "girl", "Ben": "boy"}
 
 
+def test_ids_of_documents_are_no_ids_of_entities(own_folder: Path) -> None:
+    table = "id,entity,entity_type\nd1,Ann,girl\nd1,Ben,boy\nd2,Ann,girl\n"
+    (own_folder / "entities.csv").write_text(table, encoding="utf-8")
+    graph = read(own_folder, "source,target,relation\nAnn,Ben,knows\n", "relations.csv")
+    assert (told(graph), [*graph.entities.types]) == (KNOWS, ["girl", "boy"])
+
+
+def test_the_part_before_a_common_fragment_is_the_name(own_folder: Path) -> None:
+    text = "<http://e/Ann#me> <http://e/knows> <http://e/Ben#me> ."
+    assert told(read(own_folder, text, "g.nt")) == KNOWS
+
+
+def test_short_entities_of_a_document_type_are_resolved(own_folder: Path) -> None:
+    text = """<?xml version="1.0"?><!DOCTYPE rdf:RDF [ <!ENTITY e "http://e/"> ]>
+    <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">
+    <rdf:Description rdf:about="&e;Ann"><e:knows rdf:resource="&e;Ben"/></rdf:Description></rdf:RDF>"""
+    assert told(read(own_folder, text, "g.owl")) == KNOWS
+    with pytest.raises(GraphError, match="document type declaration"):
+        read(own_folder, text.replace('"http://e/"> ]', '"http://e/"> <!ENTITY f "&e;&e;"> ]'), "g.owl")
+
+
+def test_lines_of_words_are_no_long_search_for_a_graph(own_folder: Path) -> None:
+    (own_folder / "g.db").write_text(f"w{' ' * 20}w,\n" * 40, encoding="utf-8")
+    with pytest.raises(GraphError, match="SQLite"):
+        read_graph(own_folder / "g.db")
+
+
 def test_names_and_pairs_with_weights_are_tables(own_folder: Path) -> None:
     (own_folder / "nodes.json").write_text('["Ann", "Ben"]', encoding="utf-8")
     graph = read(own_folder, [["Ann", "Ben", 3]], "edges.json")

@@ -31,7 +31,8 @@ GEXF = (
 _GEXF_ROOT = re.compile(r"<gexf\b[^>]*>")
 _VIZ = re.compile(r"<viz:[^>]*/>")
 _PAJEK_LINES = re.compile(r'(?im)^\s*\*(arcs|edges)\b(?:\s*:\s*\d+\s*"([^"]*)")?[^\n]*$')
-_GML = re.compile(r"(?:\s*(?:#[^\n]*|[A-Za-z]\w*[ \t]+[^\n\[\]]*)\n)*\s*graph\s*\[")
+# Possessive: of lines of words no other division is tried.
+_GML = re.compile(r"(?:\s*+(?:#[^\n]*+|[A-Za-z]\w*+[ \t]++[^\n\[\]]*+)\n)*\s*+graph\s*+\[")
 
 
 @graph_format("GEXF", "Gephi's format", lambda head: "<gexf" in head.text, suffixes=(".gexf",))

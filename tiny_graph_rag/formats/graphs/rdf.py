@@ -7,6 +7,7 @@ IRI; a relation's type is its predicate's label, else the last part of its IRI.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +54,8 @@ TOLD = {
 }
 FORMS = {".nq": "N_QUADS", ".trig": "TRIG"}  # by the file's ending; N-Triples are Turtle
 REMOTE = "its @context stands on the web, where nothing is read; write what it holds into the file"
+# Declarations that name more than a short text; Protégé's name the beginnings of IRIs.
+_GROWING = re.compile(rb"<!ENTITY(?!\s+[\w.-]+\s+(['\"])[^'\"&%]{0,200}\1\s*>)")
 _UNNAMED = re.compile("_:[0-9a-f]{24,32}")
 TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
 
@@ -111,14 +114,16 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     used = {end for (source, _, target), _ in kept for end in (source, target)}
     predicates = {predicate for (_, predicate, _), _ in kept}
     entities: list[dict[str, Any]] = []
+    count = Counter(_label(iri, resources) for iri in resources)
     for iri, told in resources.items():
         if iri in predicates and iri not in used:
             rows.dropped("predicates that the file describes (they name relation types)", iri)
         elif iri not in blank:
             said_types = [type for type in told.types if type not in ANYTHING] or told.types
             types = [_label(type, resources) for type in said_types]
-            entities.append({**told.record(), **({"types": types} if len(types) > 1 else {}), "<id>": iri,
-                             "<name>": _label(iri, resources), "<type>": next(iter(types), "")})  # fmt: skip
+            entities.append({**told.record(), **({"types": types} if len(types) > 1 else {}),
+                             "<id>": iri, "<name>": _name(iri, resources, count),
+                             "<type>": next(iter(types), "")})  # fmt: skip
     relations = [
         {"<source>": source, "<target>": target, "<type>": _label(predicate, resources), **about}
         for (source, predicate, target), about in kept
@@ -183,7 +188,8 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
     pyoxigraph = optional("pyoxigraph", said("reading RDF"), "rdf")
     buffer = mapped(path)
     form = getattr(pyoxigraph.RdfFormat, _form(path, bytes(buffer[: 1 << 16])))
-    if form == pyoxigraph.RdfFormat.RDF_XML and -1 < buffer.find(b"<!DOCTYPE") < buffer.find(b"<rdf:RDF"):
+    start = bytes(buffer[: max(buffer.find(b"<rdf:RDF"), 0)])
+    if form == pyoxigraph.RdfFormat.RDF_XML and _GROWING.search(start):
         raise GraphError.at(path, said(DOCTYPE_REFUSED))
     if buffer.find(b"<rdf:RDF") >= 0 > buffer.find(b"</rdf:RDF"):  # which the parser doesn't miss
         raise GraphError.at(path, "the file is cut off: </rdf:RDF> is missing")
@@ -230,6 +236,13 @@ def last_part(iri: str) -> str:
     """`http://example.org/Ben_Gunn` → `Ben Gunn`; of a blank node its own name."""
     tail = iri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1] or iri
     return unquote(tail).replace("_", " ").strip() or iri if not iri.startswith("_:") else iri
+
+
+def _name(iri: str, resources: Mapping[str, _Resource], count: Mapping[str, int]) -> str:
+    """The label; of several `…/Ann#me` and `…/Ben#me` without one what stands before the `#`."""
+    label = _label(iri, resources)
+    is_shared = count[label] > 1 and not resources[iri].name and "#" in iri
+    return last_part(iri.partition("#")[0]) if is_shared else label
 
 
 def _label(iri: str, resources: Mapping[str, _Resource]) -> str:

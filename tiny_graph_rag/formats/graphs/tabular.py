@@ -9,7 +9,7 @@ order is source, relation, target.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -363,7 +363,9 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
     nodes, edges = _sorted(rows, tables, given)
     given.check([column for table in (*nodes, *edges) for column in table.names], rows.path)
     _apart(nodes, edges)
+    ends = {text for table in edges for text in _texts_of(table, edge_roles(table, given), *ENDS_ROLES)}
     for table in nodes:
+        _drop_ids_of_others(table, node_roles(table, given), ends)
         if len(nodes) > 1:
             _put_label(table, "type")
         fill_entities(rows, table, given, place=place_in(table.name))
@@ -373,6 +375,20 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
         table.row_label = ""
         fill_relations(rows, table, given, alone=not nodes, place=place_in(table.name))
     return rows.graph()
+
+
+ENDS_ROLES = (Role.SOURCE, Role.TARGET)
+
+
+def _texts_of(table: Table, roles: Mapping[str, str], *wanted: str) -> list[str]:
+    return [text for column in of_role(roles, *wanted) for text in table.texts(column)]
+
+
+def _drop_ids_of_others(table: Table, roles: Mapping[str, str], ends: set[str]) -> None:
+    """Ids that repeat and stand at no end are of something else, such as the documents of the entities."""
+    ids, names = (_texts_of(table, roles, role) for role in (Role.ID, Role.NAME))
+    if len({*ids}) < len(ids) and ends.isdisjoint(ids) and not ends.isdisjoint(names):
+        table.names = [name for name in table.names if roles.get(name) != Role.ID]
 
 
 def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[Table], list[Table]]:
