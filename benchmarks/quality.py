@@ -21,11 +21,12 @@ import numpy as np
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
-from tiny_graph_rag.formats.graphs import read_graph, read_vocabulary
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.vocabulary import read_vocabulary
 from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.measures import judge, parse_measures, score
 from tiny_graph_rag.retrieval import make_retriever

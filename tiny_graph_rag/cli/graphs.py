@@ -12,11 +12,12 @@ from tiny_graph_rag.cli.options import PATCHING, Details, GraphAlone, option, se
 from tiny_graph_rag.cli.output import Output, Written
 from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.formats.graphs import ENDING, graph_name, write_vocabulary
+from tiny_graph_rag.formats.graphs import graph_name
 from tiny_graph_rag.formats.graphs.writing import GRAPH_FORMS, write_graph
 from tiny_graph_rag.formats.writing import form_of
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.statistics import statistics
+from tiny_graph_rag.graph.vocabulary import ENDING, write_vocabulary
 from tiny_graph_rag.messages import counted
 from tiny_graph_rag.report.graph_page import core_of, graph_page
 from tiny_graph_rag.report.terminal.checks import statistics_lines

@@ -166,7 +166,8 @@ class Session:
 
     def graph(self, given: Path | None, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
-        from tiny_graph_rag.formats.graphs import read_graph, stated_columns, with_vocabulary
+        from tiny_graph_rag.formats.graphs import read_graph, stated_columns
+        from tiny_graph_rag.graph.vocabulary import with_vocabulary
 
         running = self.config.running
         path = self.graph_path(given, examples)

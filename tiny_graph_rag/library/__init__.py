@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from tiny_graph_rag.config import Config, find_setting
 from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns, with_vocabulary
+from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.vocabulary import with_vocabulary
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.summary import Summary
 from tiny_graph_rag.retrieval import is_own

@@ -1,17 +1,10 @@
-"""Graph files: one module a format, recognised by content; what `-g` names may be a folder, too.
-
-The vocabulary of a graph's owner (relation or entity type → words that people use for it) stands next to
-`NAME-KG.json` as `NAME-vocabulary.yaml`:
-
-    written_by: [wrote, screenplay, 극본]
-    PERSON: [somebody, 사람]
-"""
+"""Graph files: one module a format, recognised by content; what `-g` names may be a folder, too."""
 
 from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -19,16 +12,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.documents import read_yaml
-from tiny_graph_rag.errors import GraphError, Problems, UsageError, json_kind, nearest
+from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.files import combined_sha256, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.inputs import GRAPH_ENDINGS, find_input, note_read
+from tiny_graph_rag.inputs import GRAPH_ENDINGS, note_read
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.outputs import write_atomically
 
 if TYPE_CHECKING:
     from tiny_graph_rag.formats.graphs.roles import Columns
@@ -252,63 +243,3 @@ def graph_files(folder: Path) -> list[Path]:
 def _formats() -> Iterator[GraphFormat]:
     """In the order in which they are asked; each loaded when it is its turn."""
     return (GRAPH_FORMATS[name] for name in particular_first(GRAPH_FORMATS))
-
-
-ENDING = "-vocabulary.yaml"
-LISTED = 8  # known types in a message where none is near
-
-
-def with_vocabulary(graph: KnowledgeGraph, path: Path, chosen: str = "auto") -> KnowledgeGraph:
-    """The graph with its owner's words. path: the graph's file.
-
-    chosen: "auto" for NAME-vocabulary.yaml next to it, where there is one, "none", or a file, looked for
-    next to the graph first. Raises GraphError as `read_vocabulary`, InputError for a file that is missing.
-    """
-    if chosen == "none":
-        return graph
-    beside = path.parent / f"{graph.name}{ENDING}"
-    file = beside if chosen == "auto" else find_input(chosen, path.parent, "vocabulary")
-    if chosen == "auto" and not beside.is_file():
-        return graph
-    return replace(graph, vocabulary=read_vocabulary(file, graph))
-
-
-def write_vocabulary(path: Path, words: Mapping[str, Sequence[str]]) -> None:
-    """As `read_vocabulary` reads it, whole or not at all."""
-    import yaml
-
-    listed = {type: list(said) for type, said in words.items() if said}
-    text = yaml.safe_dump(listed, allow_unicode=True, sort_keys=False, default_flow_style=None, width=110)
-    write_atomically(path, [text.encode()])
-
-
-def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, ...]]:
-    """Type → words, in the file's order.
-
-    Raises GraphError with every problem: no mapping, words that are not texts, a type that the graph lacks.
-    """
-    document = read_yaml(path, GraphError)
-    if not isinstance(document or {}, dict):
-        raise GraphError.at(
-            path, "wanted lines such as 'written_by: [wrote]', got {got}", got=json_kind(document)
-        )
-    known = [*graph.relations.types.names, *graph.entities.types.names]
-    problems = Problems(GraphError)
-    found: dict[str, tuple[str, ...]] = {}
-    for key, words in (document or {}).items():
-        if key not in known:
-            more = ", …" if len(known) > LISTED else ""
-            hint = nearest(str(key), known) or said(
-                "; it has: {names}{more}", names=", ".join(known[:LISTED]), more=more
-            )
-            problems.add(
-                path, "the graph has no relation or entity type {name}{hint}", name=repr(key), hint=hint
-            )
-        several = words if isinstance(words, list) and words else [words]
-        for word in several:
-            if not isinstance(word, str | int) or not str(word).strip():
-                got = json_kind(word)
-                problems.add(path, "{name} must be a list of words, got {got}", name=repr(key), got=got)
-        found[str(key)] = tuple(map(str, several))
-    problems.check()
-    return found
