@@ -27,7 +27,7 @@ from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.formats.worksheets import NumberedRow
+    pass
 
 LISTED = 20  # columns that a message names
 CELL_BYTES = 8  # of a column in memory, at least
@@ -267,12 +267,11 @@ def sheets(path: Path) -> Iterator[tuple[str, list[str], Iterator[Row]]]:
         if len(rows) > header + 1:
             row = rows[header][1]
             names = _named((row.get(column, "") for column in range(max(row) + 1)), path)
-            yield sheet, names, _sheet_rows(path, names, rows[header + 1 :])
-
-
-def _sheet_rows(path: Path, names: list[str], rows: Iterable[NumberedRow]) -> Iterator[Row]:
-    for number, row in rows:
-        yield f"{path.name}: row {number}", {name: row.get(at, "") for at, name in enumerate(names)}
+            below = [
+                (f"{path.name}: row {number}", {name: row.get(at, "") for at, name in enumerate(names)})
+                for number, row in rows[header + 1 :]
+            ]
+            yield sheet, names, iter(below)
 
 
 _TREC_FIELD = re.compile(r"[^\x01-\x20]+")

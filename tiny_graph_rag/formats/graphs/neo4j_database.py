@@ -135,15 +135,8 @@ class _Collected:
             raise GraphError.at(
                 rows.path, "the query returns relationships without their nodes; return both, such as a, r, b"
             )
-        nodes, edges = (
-            [found[id] for id in sorted(found, key=_in_order)] for found in (self.nodes, self.edges)
-        )
+        nodes, edges = ([found[id] for id in sorted(found)] for found in (self.nodes, self.edges))
         return from_property_graph(rows, nodes, edges)
-
-
-def _in_order(id: str) -> tuple[Any, ...]:
-    """`4:f0c1…:12` behind `4:f0c1…:2`."""
-    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", id))
 
 
 def _properties(entity: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ rows.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +55,11 @@ def from_property_graph(rows: Rows, nodes: Sequence[Record], edges: Sequence[Rec
     return rows.graph()
 
 
-def own_records(values: Any, keys: Mapping[str, str]) -> list[Record]:
-    """Nodes or edges, with a maker's keys under those of `OWN`, and with their properties.
-
-    values: a list, or a dictionary whose keys are ids where nothing else is. keys: the maker's, of which the
-    first that holds something counts → ours.
-    """
-    if isinstance(values, dict):
-        values = [{"id": key, **value} for key, value in values.items() if isinstance(value, dict)]
+def own_records(values: Iterable[Record], keys: Mapping[str, str]) -> list[Record]:
+    """Nodes or edges, with a maker's keys under those of `OWN`, and with their properties. keys: the maker's,
+    of which the first that holds something counts → ours."""
     records = []
-    for value in values if isinstance(values, list) else ():
-        record = value if isinstance(value, dict) else {}
+    for record in values:
         rest = {name: value for name, value in record.items() if name not in keys and name != "properties"}
         properties = record.get("properties")
         properties = literal(properties) if isinstance(properties, str) else properties
@@ -105,8 +99,8 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
     edges = {**ids, **ends, "endNodeElementId": "<target>", "label": "<type>", "type": "<type>"}
     return from_property_graph(
         rows,
-        own_records(list(of_kind["node"].values()), {**ids, "labels": "<type>"}),
-        own_records(list(of_kind["relationship"].values()), edges),
+        own_records(of_kind["node"].values(), {**ids, "labels": "<type>"}),
+        own_records(of_kind["relationship"].values(), edges),
     )
 
 
