@@ -180,7 +180,7 @@ def test_a_file_of_several_runs_is_told_once(own_folder: Path) -> None:
         {"qid": id, "system": system, "entities": []} for system in ("bm25", "dense") for id in ("a", "b")
     ]
     with pytest.raises(
-        RunError, match=r"^r\.jsonl:3: the file seems to hold several runs, of 'system' 'bm25', 'dense'"
+        RunError, match=r"^r\.jsonl:3: 2 records of a question that .* 'system', .* several runs"
     ) as caught:
         run_of(own_folder, rows)
     assert len(str(caught.value).splitlines()) == 1

@@ -47,7 +47,6 @@ KINDS = {"entities": "entities", "relations": "relations"} | dict.fromkeys(
 OTHERS = {"relations": RELATIONS_KEYS, "passages": PASSAGES_KEYS}
 DOCUMENT_COLUMNS = (*DOCUMENT_NAMES, *ENTITY_COLUMNS)
 FIGURES = {"mrr", "hit_rate", "n"}  # keys of a summary, which is no run
-MOST_RUNS = 20  # in one file that mixes several
 UNITS = {  # key of a time that a question took → how many of it are a second
     **dict.fromkeys(("latency_seconds", "latency_s", "elapsed_seconds", "response_time_s"), 1),
     **dict.fromkeys(("latency_ms", "retrieval_latency_ms", "response_time_ms"), 1000),
@@ -55,10 +54,12 @@ UNITS = {  # key of a time that a question took → how many of it are a second
 WANTED = (
     "wanted one of {ids} or the question's text ({texts}), and what was retrieved under one of {retrieved}"
 )
-LACKING = {  # the field → the one message about all records without it
+UNUSABLE = {  # the field that records lack, or `twice` → the one message about all of them
     "id": "{records} without an id or a question; the first has: {names}. Name the key in {file}: id: KEY",
     "entities": "{records} without what was retrieved; the first has: {names}. Name the key in {file}: "
     "entities: KEY",
+    "twice": "{records} of a question that is in the file twice; the first has: {names}. Keep one of them. "
+    "If the file holds several runs, write one of them to a file",
 }
 
 
@@ -256,11 +257,9 @@ def _list_of(cell: Any, key: str) -> Any:
 def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenRun:
     """What records say of their questions; what is wrong with them goes to `problems`."""
     run = WrittenRun({})
-    lacking: dict[str, list[Record]] = {"id": [], "entities": []}
+    unusable: dict[str, list[Record]] = {reason: [] for reason in UNUSABLE}
     others: dict[str, dict[str, list[Any]]] = {kind: {} for kind in OTHERS}
     lists_entities = False
-    rows: dict[str, dict[str, Any]] = {}
-    twice: list[Record] = []
     for record in found:
         place, row = record.place, record.row
         if not isinstance(row, dict):
@@ -273,12 +272,11 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
         query = next((row[name] for name in (*ASKED_KEYS, "input") if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in ID_KEYS if is_id(row.get(name))), query)
         if not key or not (lists or error):
-            lacking["entities" if key else "id"].append(record)
+            unusable["entities" if key else "id"].append(record)
             continue
-        if key in rows:
-            twice.append(record._replace(row={"": key, **row}))
+        if key in run.rankings or key in run.failures:
+            unusable["twice"].append(record)
             continue
-        rows[key] = row
         if query:
             run.queries[key] = query
         lists_entities |= "entities" in lists
@@ -297,38 +295,18 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
         counts = [row[name] for name in ("token_usage", "usage") if isinstance(row.get(name), dict)]
         if counts:
             run.usage[key] = counts[0]
-    _add_twice(twice, rows, problems)
-    for field, without in lacking.items():
+    for reason, without in unusable.items():
         for first in without[:1]:
             number = counted(len(without), "{n} record", "{n} records")
             names = ", ".join(map(repr, first.row)) or "–"
             beside = f"{bare_name(path)}-columns.yaml"
-            problems.add(first.place, LACKING[field], records=number, names=names, file=beside)
+            problems.add(first.place, UNUSABLE[reason], records=number, names=names, file=beside)
     return replace(
         run,
         relations=others["relations"] or None,
         passages=others["passages"] or None,
         lists_entities=lists_entities or not any(others.values()),
     )
-
-
-def _add_twice(twice: Sequence[Record], rows: Mapping[str, dict[str, Any]], problems: Problems) -> None:
-    """The problem of questions that a file has several times: said once where a field names the runs."""
-    for name, value in twice[0].row.items() if twice else ():
-        values = {str(row.get(name)) for row in (*rows.values(), *(record.row for record in twice))}
-        is_other = value != rows[twice[0].row[""]].get(name, value)
-        if isinstance(value, str) and is_other and len(values) < MOST_RUNS:
-            listed = ", ".join(map(repr, sorted(values)))
-            problems.add(
-                twice[0].place,
-                "the file seems to hold several runs, of {name} {values}; write one of them to a file",
-                name=repr(name),
-                values=listed,
-            )
-            return
-    for record in twice:
-        key = repr(record.row[""])
-        problems.add(record.place, "question {key} is in the file twice; keep one of them", key=key)
 
 
 def document_of(value: Any) -> Retrieved:
