@@ -85,14 +85,7 @@ def read_questions(path: Path) -> EvalSet:
             raise DatasetError(*problems)
     if not gold:
         raise DatasetError.at(path.name, "contains no question; write one per line")
-    if any(one.judged for one in gold):
-        return gold
-    numbers = [n if gold.format == "sheet" else one.line for n, one in enumerate(gold, start=1)]
-    named = [
-        replace(example, id=f"q{number:03d}") if example.id == f"line-{example.line}" else example
-        for number, example in zip(numbers, gold, strict=True)
-    ]
-    return replace(gold, examples=tuple(named))
+    return gold
 
 
 def _is_plain_text(path: Path) -> bool:

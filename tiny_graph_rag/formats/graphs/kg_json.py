@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import GraphError, json_kind
+from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
@@ -48,30 +48,21 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
         document = parse_json(text, twice=twice, halves=True)
     except NotJsonError as error:
         raise GraphError(error.at(path)) from error
-    if not isinstance(document, dict):
-        raise GraphError.at(path, "wanted {wanted}, got {got}", wanted=SHAPE, got=json_kind(document))
-    entities: Any = document.get("entities")
-    relationships: Any = document.get("relationships")
-    if _is_of_others(document):
+    found: dict[str, Any] = document if isinstance(document, dict) else {}
+    entities, relationships = found.get("entities"), found.get("relationships")
+    if not isinstance(entities, dict) or not isinstance(relationships, list) or _is_of_others(found):
         from tiny_graph_rag.formats.graphs.json_lists import graph_of
         from tiny_graph_rag.formats.graphs.rows import Rows
 
         return graph_of(Rows(path, "JSON lists"), document)
-    if not isinstance(entities, dict) or not isinstance(relationships, list):
-        parts = [f"{key!r}: {json_kind(part)}" for key, part in list(document.items())[:5]]
-        got = ", ".join(parts) or json_kind(document)
-        raise GraphError.at(path, "wanted {wanted}, got {got}", wanted=SHAPE, got=got)
     tables = tables_of_records(entities, relationships, KG_JSON, path, twice=twice)
     return KnowledgeGraph.of_tables(tables)
 
 
 def _is_of_others(document: dict[str, Any]) -> bool:
-    """Whether lists of relations are there whose ends are called otherwise than here, or no entities."""
-    relationships = document.get("relationships")
-    is_own = isinstance(relationships, list) and any(
-        isinstance(record, dict) and ENDS & record.keys() for record in relationships
-    )
-    if is_own and "entities" in document:
+    """Whether the ends of its relations are called otherwise than here."""
+    records = document["relationships"]
+    if any(isinstance(record, dict) and ENDS & record.keys() for record in records):
         return False
     from tiny_graph_rag.formats.graphs.json_lists import lists_of  # of which our own files need nothing
 
