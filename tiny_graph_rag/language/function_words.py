@@ -68,7 +68,6 @@ def without_requests(words: Sequence[str]) -> Sequence[str]:
 AUXILIARIES = table("do does did")
 ENGLISH_ADVERBS = table("where when how why")  # question words that ask by a verb
 KOREAN_ADVERBS = ("어디", "언제", "왜", "어떻게", "곳은", "때는")
-DETERMINERS = table("a an the this that these those my our your his her its their")
 
 HONORIFICS = table("""
     mr mrs ms miss mister dr doctor prof professor sir madam madame lady lord 씨 님 선생 선생님 군 양

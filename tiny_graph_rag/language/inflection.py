@@ -57,10 +57,6 @@ def is_present(word: str) -> bool:
     return word.endswith("s") and not word.endswith(("ss", "us", "is")) and lemma(word) != word
 
 
-def is_past(word: str) -> bool:
-    return not word.endswith("s") and (lemma(word) != word or (word.endswith("ed") and len(word) > 4))
-
-
 def infinitive(words: str) -> str:
     """With the first word as an infinitive: write of wrote, envy of envied, live in of lived in."""
     verb, _, rest = words.partition(" ")

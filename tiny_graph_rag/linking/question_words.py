@@ -274,9 +274,6 @@ class RelationWords:
             for one in codes
         ]
 
-    def has_synonym(self, word: str) -> bool:
-        return bool(self.by_synonym(word))
-
     def by_synonym(self, word: str) -> Claims:
         """The types that a word means by the common words for relations."""
         verb = dictionary_form(word)
