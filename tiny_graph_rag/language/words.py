@@ -127,12 +127,13 @@ _LETTER = re.compile(rf".[{MARKS}]*")
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each word, in order."""
+    is_spaced = HAS_UNSPACED.search(text) is None
     for match in WORD.finditer(text):
-        if not text.isascii() and HAS_UNSPACED.search(text, *match.span()):
+        if is_spaced or HAS_UNSPACED.search(text, *match.span()) is None:
+            yield match.span()
+        else:
             for part in re.compile(_PART).finditer(text, *match.span()):
                 yield from _words_of_part(part)
-        else:
-            yield match.span()
 
 
 def words_in(text: str) -> list[str]:
