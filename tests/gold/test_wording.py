@@ -81,6 +81,7 @@ def test_particles_fit_the_last_sound(text: str, particle: str, read: str) -> No
         ("gave", None, False),
         ("announced by", None, False),
         ("developing", None, False),
+        ("awarded", None, False),
         ("was built in", None, False),
         ("co wrote with", None, False),
         ("starring at the", None, False),
@@ -292,7 +293,7 @@ FACTS = """
         ("(Rome)<-[:born_in]-(?)", None),  # a place, and a film too
         ("(Leo Fox)-[:works_for]->(?)", "Which organization does Leo Fox work for?"),
         ("(Bank of Rome)<-[:works_for]-(?)", "Who works for the Bank of Rome?"),
-        ("(Grammy)<-[:won_prize]-(?)", "Who won the Grammy?"),
+        ("(Grammy)<-[:won_prize]-(?)", None),  # a person, or a film?
         ("(Rome)<-[:born_in]-()-[:works_for]->(?)", None),  # as if Rome had one native
         ("(red Apple)-[:made_by]->(?)", None),  # no name
         ("(Love, Honor?)-[:has_genre]->()-[:directed_by]->(?)", None),  # War is a genre, and a film too

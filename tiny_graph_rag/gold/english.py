@@ -17,14 +17,13 @@ from tiny_graph_rag.gold.patterns import RelationStep
 from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
 from tiny_graph_rag.language.inflection import infinitive, is_present, plural, takes_article
-from tiny_graph_rag.language.kinds import Kind, kind_of_type
+from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type
 from tiny_graph_rag.language.words import is_dictionary_word, lemma, words_of_name
 
 _PREPOSITIONS = table(
     "by in at of to with on for from into about near under over after before through against"
 )
-_BE = table("is was are were")
-_PLURAL_VERBS = {"is": "are", "was": "were", "has": "have"}
+_BE = {"is": "are", "was": "were"}
 _WHERE = (" in", " at", " on")
 # What is true of many in the world, of whom a graph of facts has one: the person who lives in Rome.
 _OF_MANY = (*_WHERE, " for", " near", " member of")
@@ -55,16 +54,16 @@ class Clause:
     def says(self, *, many: bool) -> str:
         """The clause after its subject: lives in, live in."""
         first, _, rest = self.words.partition(" ")
-        if not many or not (is_present(first) or first in _PLURAL_VERBS):
+        if not many or not (is_present(first) or first in _BE):
             return self.words
-        return f"{_PLURAL_VERBS.get(first) or infinitive(first)} {rest}".strip()
+        return f"{_BE.get(first) or infinitive(first)} {rest}".strip()
 
     def asked(self, subject: str, *, many: bool) -> str:
         """The clause as a question of its object: does Bea live in, were Bea and Cy born in."""
         first, _, rest = self.words.partition(" ")
         if first in _BE:
             return f"{self.says(many=many).split()[0]} {subject} {rest}"
-        helper = "did" if not is_present(first) and first != "has" else "do" if many else "does"
+        helper = "did" if not is_present(first) else "do" if many else "does"
         return f"{helper} {subject} {infinitive(first)} {rest}".strip()
 
 
@@ -113,11 +112,13 @@ class English(Wording):
         if kind == Kind.UNKNOWN and re.fullmatch(r"\S*[._(]\S*", name):
             return True  # of source code
         words = [word for word in re.split("[ -]+", name) if word.casefold() not in FUNCTION_WORDS]
-        is_common = kind == Kind.THING and len(words) == 1 and is_dictionary_word(name.casefold())
+        is_any = (kind == Kind.THING and len(words) == 1) or (not self.is_typed and kind not in NAMED_KINDS)
+        is_common = is_any and all(word.isdigit() or is_dictionary_word(word.casefold()) for word in words)
         is_made = " " in name and not self.words[entity].isdisjoint(_BUILT_OR_MADE)
-        wants_article = is_made or (kind == Kind.GROUP and is_present(name.casefold().split()[-1]))
+        is_plural = kind not in NAMED_KINDS - {Kind.GROUP} and is_present(name.casefold().split()[-1])
+        is_bare = (is_made or is_plural) and not takes_article(name)
         is_lower = name[0].islower() or any(word[:1].islower() for word in words)
-        return bool(words) and not is_lower and not is_common and (not wants_article or takes_article(name))
+        return bool(words) and not (is_lower or is_common or is_bare)
 
     def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase | None:
         names = []
@@ -127,9 +128,8 @@ class English(Wording):
             names.append(f"the {name}" if takes_article(name) and not is_title else name)
         if len(names) == 1:
             return NounPhrase(names[0], names[0] == "they")
-        is_clear = not re.search(
-            r",|\band\b|&", " ".join(names)
-        )  # both Black God, White Devil and Brainstorm
+        # Which of them are both Black God, White Devil and Brainstorm?
+        is_clear = not re.search(r",|\band\b|&", " ".join(names))
         return NounPhrase(f"both {' and '.join(names)}", True) if is_clear else None
 
     def ask(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
@@ -154,7 +154,7 @@ class English(Wording):
         asked = clause.asked(of.text, many=of.many)
         if ends.kind in (Kind.DATE, Kind.PLACE) and is_where:
             return f"{'When' if ends.kind == Kind.DATE else 'Where'} {asked[:-3]}?"
-        return f"{asks} {asked}?"
+        return None if ends.kind == Kind.DATE else f"{asks} {asked}?"
 
     def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
         """A noun phrase of at most one clause."""
@@ -186,7 +186,7 @@ def _of(role: str, of: NounPhrase) -> str:
 def _jars(clause: Clause, of: NounPhrase, asks_subject: bool) -> bool:
     """Whether a thing in which something is is called `it`, or a noun of relation stands before another one
     or before several: the parent of the friend of Bea, who knows the friends of Bea."""
-    is_role, are_several = bool(clause.role(many=False)), of.many and of.text != "they"
+    is_role, are_several = bool(clause.role(many=False)), of.text.startswith("both ")
     is_in_it = of.text == "it" and clause.words.endswith(_WHERE)
     return is_in_it or (is_role and (of.is_role or are_several)) or (of.is_role and of.many and asks_subject)
 
@@ -209,12 +209,15 @@ def listed_clause(words: str) -> Clause | None:
     """The table's clause for a relation type's words: murdered, was murdered by, nephew of."""
     bare = re.sub("^(?:is|are|was|were|has|had) (?:an? |the )?", "", words)
     first, _, rest = bare.partition(" ")
-    names = (words, bare, "" if first.endswith("ing") else infinitive(bare))
-    name = next((name for name in names if name in _listed()), "")
+    listed, verb = _listed(), "" if first.endswith("ing") else infinitive(first)
+    names = [words, bare]
+    if rest or first.endswith("s") or "*" in listed.get(verb, Clause("")).words:  # awarded is of no award
+        names.append(f"{verb} {rest}".strip())
+    name = next(filter(listed.get, names), "")
     if not name:
-        active = _listed().get(infinitive(first)) if rest == "by" and first.endswith("ed") else None
+        active = listed.get(verb) if rest == "by" and first.endswith("ed") else None
         return replace(active, words=first, swapped=True) if active and active.words == "*" else None
-    clause = _listed()[name]
+    clause = listed[name]
     own = f"{plural(first)} {rest}".strip() if bare == name and clause.words == "*" else bare
     own = name.removesuffix(" of") if " * of" in clause.words else own
     return replace(clause, words=clause.words.replace("*", own), inverse=clause.inverse.replace("*", own))

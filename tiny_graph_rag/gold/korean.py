@@ -30,7 +30,7 @@ _TYPES = {
     "company": "회사", "family": "집안", "city": "도시", "town": "도시", "country": "나라", "village": "마을",
     "river": "강", "film": "영화", "movie": "영화", "book": "책", "novel": "소설", "song": "노래",
     "magazine": "잡지", "newspaper": "신문", "school": "학교", "university": "대학", "food": "음식",
-    "character": "인물", "등장인물": "인물", "인간": "사람",
+    "character": "인물", "등장인물": "인물", "person": "사람", "people": "사람", "인간": "사람",
 }  # fmt: skip
 _GENERAL = table("단체 집단 조직 기관 장소 작품")  # types that say less than a phrase's own noun
 _ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디", Kind.GROUP: "어디", Kind.DATE: "언제"}
@@ -73,7 +73,7 @@ class Korean(Wording):
     language: ClassVar[str] = "ko"
     introduction: ClassVar[str] = "{}에 대해 알려 줘."
     pronouns: ClassVar[Mapping[Kind, str]] = {
-        Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.GROUP: "그곳", Kind.WORK: "그 작품"
+        Kind.PERSON: "그 인물", Kind.PLACE: "그곳", Kind.GROUP: "그곳", Kind.WORK: "그 작품"
     }  # fmt: skip
     follows_no_other: ClassVar[frozenset[str]] = table(
         "부모 자식 아버지 어머니 아들 딸 형제 자매 형제자매 배우자 혼인한 결혼한 조부모 손주 조상 후손 아는"
@@ -147,6 +147,6 @@ class Korean(Wording):
         own, own_of_person = head[1], head[2]
         named = _TYPES.get(singular(ends.noun), "" if ends.noun.isascii() else ends.noun)
         if ends.kind == Kind.PERSON:
-            return own_of_person or (named or "사람" if own in ("것", "사람") else "")
+            return own_of_person or (named or "인물" if own in ("것", "사람") else "")
         general = _HEADS.get(ends.kind, "것") if own in _ANY else own
         return general if named in ("", *_GENERAL) else named

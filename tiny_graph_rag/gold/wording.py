@@ -28,11 +28,10 @@ _NO_NOUNS = table("""
     loc gpe org per role human individual facility body other event place location work who player
     사물 물건 개념 시간 날짜 연도 위치 개체 기타 대상 항목
     """)
-_WORD = re.compile(r"\w+")
 _THINGS = frozenset((Kind.THING, Kind.WORK, Kind.OTHER, Kind.DATE))
 _FITTING = {  # kinds that can stand where a phrase speaks of this one; of all others, any of _THINGS
     Kind.UNKNOWN: frozenset(Kind), Kind.PERSON: {Kind.PERSON}, Kind.PLACE: {Kind.PLACE},
-    Kind.GROUP: {Kind.GROUP, Kind.WORK}, Kind.THING: frozenset(Kind) - {Kind.PERSON, Kind.WORK},
+    Kind.GROUP: {Kind.GROUP, Kind.WORK}, Kind.THING: frozenset(Kind) - {Kind.PERSON},
 }  # fmt: skip
 
 
@@ -187,9 +186,8 @@ class Wording(ABC):
         kind, before, kind_of = self.usual_kind(step), self.usual_kind(step.reversed), self.kind_of
         rows = sorted(ends or [row for row in self.index.ends_of(step) if kind_of[row] == kind])
         is_usual = {kind_of[row] for row in rows} == {kind} and {kind_of[row] for row in begins} == {before}
-        types, name = self.index.graph.entities.types.names, self.index.graph.entities.names.__getitem__
-        begin, end = self.nouns(step)
-        is_vague = kind == Kind.UNKNOWN and end in ("", "것") and types == ("OTHER",)  # what may be who
+        name, (begin, end) = self.index.graph.entities.names.__getitem__, self.nouns(step)
+        is_vague = kind == Kind.UNKNOWN and end in ("", "것") and not self.is_typed  # what may be who
         is_said = fits(before, begin, map(name, begins)) and fits(kind, end, map(name, rows))
         is_optional = before == Kind.PERSON and kind in (Kind.PERSON, Kind.GROUP, Kind.WORK)
         is_there = bool(ends) or (is_optional and not self._is_of_kin(step))  # everybody has a mother
@@ -200,4 +198,4 @@ class Wording(ABC):
         return Ends(kind, nouns[0] if len(nouns) == 1 else "", len(ends) > 1)
 
     def _is_of_kin(self, step: RelationStep) -> bool:
-        return not self.follows_no_other.isdisjoint(_WORD.findall(self.said(step)))
+        return not self.follows_no_other.isdisjoint(re.findall(r"\w+", self.said(step)))

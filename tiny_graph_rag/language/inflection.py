@@ -19,6 +19,7 @@ _WITH_ARTICLE = table("""
     vatican uk us usa uae un eu ussr fbi cia nba nfl bbc nhs prize medal award oscar oscars grammy emmy trophy
     territory team league orchestra courthouse garden gardens planetarium observatory center centre facility
     zoo monument dam coast confederation dynasty caliphate commonwealth
+    conference summit pandemic crisis depression
     """)
 _BEFORE_OF = table("""
     university college school bank house court department ministry city siege journal king queen emperor duke

@@ -39,7 +39,8 @@ NAMED_KINDS = frozenset((Kind.PERSON, Kind.PLACE, Kind.GROUP, Kind.WORK))  # of 
 
 _WORDS = {
     Kind.PERSON: """person people human character individual actor actress director writer author artist
-        musician politician scientist player role per 인물 사람 등장인물 인간 작가 배우 감독 가수 정치인""",
+        musician politician scientist player role per god goddess deity demon hero villain king queen
+        인물 사람 등장인물 인간 도깨비 귀신 요괴 악마 천사 신 작가 배우 감독 가수 정치인""",
     Kind.PLACE: """place location loc gpe city town village country state region area building room facility
         site river mountain landmark address venue 장소 곳 지역 도시 나라 국가 마을 지명 건물 위치""",
     Kind.THING: """thing object item artifact artefact animal creature plant food product weapon tool vehicle
