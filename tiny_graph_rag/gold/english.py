@@ -107,12 +107,12 @@ class English(Wording):
 
     def is_name(self, entity: int) -> bool:
         """Only what is written as a name is one, no bell-rope, no rainbow Apple, no Baboon; and of those that
-        want an article only what is known to take it: not the Beatles."""
+        want an article only what is known to take it: not the Raiders."""
         name, kind = str(self.index.graph.entities.names[entity]), self.kind_of[entity]
         if kind == Kind.UNKNOWN and re.fullmatch(r"\S*[._(]\S*", name):
             return True  # of source code
         words = [word for word in re.split("[ -]+", name) if word.casefold() not in FUNCTION_WORDS]
-        is_any = (kind == Kind.THING and len(words) == 1) or (not self.is_typed and kind not in NAMED_KINDS)
+        is_any = (kind == Kind.THING and len(words) == 1) or (kind == Kind.UNKNOWN and not self.is_typed)
         is_common = is_any and all(word.isdigit() or is_dictionary_word(word.casefold()) for word in words)
         is_made = " " in name and not self.words[entity].isdisjoint(_BUILT_OR_MADE)
         is_plural = kind not in NAMED_KINDS - {Kind.GROUP} and is_present(name.casefold().split()[-1])
