@@ -21,7 +21,7 @@ from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.question_words import RelationWords
 from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
-from tiny_graph_rag.retrieval.candidates import Candidates, Filters, walked_columns
+from tiny_graph_rag.retrieval.candidates import Filters, walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
 from tiny_graph_rag.retrieval.paths import CheapestPaths, Reached, ToRank, best_of
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Mentions, Reader, TextWords, mentions_of
@@ -68,7 +68,7 @@ class BfsRetriever(Retriever):
         )
         self.texts: TextScores | None = None
         if len(graph) <= SCORED_UP_TO:
-            adjacency = Candidates(task).adjacency
+            adjacency = self.filters.walked(graph)
             self.texts = graph.shared((TextScores, adjacency), lambda: TextScores(index, adjacency))
         wanted = max(CANDIDATES, self.settings.depth) if self.costs.typed else len(graph)
         self.wanted = min(wanted, len(graph))
@@ -175,9 +175,9 @@ class BfsRetriever(Retriever):
         return [self._ordered(within, len(questions)) for within in reached]
 
     def _ordered(self, reached: Reached, count: int) -> Reached:
-        sizes, name_rank = self.paths.graph.size_of(reached.entities), self.graph.name_rank[reached.entities]
-        depth = np.full(count, self.settings.depth)
-        return reached.of(best_of(reached.question, depth, reached.cost, sizes, reached.hops, name_rank))
+        size, depth = self.paths.graph.size_of(reached.entities), np.full(count, self.settings.depth)
+        key = (reached.cost * SIZES + size) * (1 + self.settings.hops) + reached.hops
+        return reached.of(best_of(reached.question, depth, key, self.graph.name_rank[reached.entities]))
 
     def _of_a_bit(self, reached: Reached, count: int) -> Column:
         """(questions,)."""

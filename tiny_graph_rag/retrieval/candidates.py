@@ -73,15 +73,13 @@ class Filters:
         """(slots,), False where the slot's relation may not be walked that way; None where all may."""
         if self.relations is None and self.out and self.against:
             return None
-        adjacency = graph.adjacency
-        may = np.ones(len(adjacency.relations), dtype=bool)
-        if self.relations is not None:
-            may &= self.relations[adjacency.relations]
-        if not self.out:
-            may &= ~adjacency.forward
-        if not self.against:
-            may &= adjacency.forward
-        return may
+        may = np.where(graph.adjacency.forward, self.out, self.against)
+        return may if self.relations is None else may & self.relations[graph.adjacency.relations]
+
+    def walked(self, graph: KnowledgeGraph) -> Adjacency:
+        """The slots that may be walked; the graph's own adjacency where all may."""
+        slots = self.slots(graph)
+        return graph.adjacency if slots is None else graph.adjacency.only(slots)
 
 
 def _codes(wanted: str, known: Sequence[str], flag: str, what: str) -> list[int]:
@@ -106,41 +104,33 @@ def _codes(wanted: str, known: Sequence[str], flag: str, what: str) -> list[int]
 
 def walked_columns(graph: KnowledgeGraph, filters: Filters) -> WalkedGraph:
     """The adjacency as paths follow it."""
-    passable = filters.slots(graph)
+    adjacency = filters.walked(graph)
     arrays: Mapping[str, Any]
-    if passable is None:
-        arrays = graph.derived("slots", lambda: slot_columns(graph, None))
+    if adjacency is graph.adjacency:
+        arrays = graph.derived("slots", lambda: slot_columns(graph, adjacency))
     else:
-        arrays = slot_columns(graph, passable)
+        arrays = slot_columns(graph, adjacency)
     every = np.zeros(0, np.bool_)
     returned = every if filters.returned is None else filters.returned
     return WalkedGraph(**arrays, name_rank=graph.name_rank, returned=returned)
 
 
-def slot_columns(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
-    """The first arrays of WalkedGraph. walked: (slots,), None for all. SLOTS_AT_ONCE are sorted at a time."""
-    adjacency, entities = graph.adjacency, len(graph)
+def slot_columns(graph: KnowledgeGraph, adjacency: Adjacency) -> dict[str, NDArray[Any]]:
+    """The first arrays of WalkedGraph. SLOTS_AT_ONCE are sorted at a time."""
     codes, width = graph.relations.types.codes, 2 * max(len(graph.relations.types.names), 1)
-    count = len(adjacency.neighbours) if walked is None else int(walked.sum())
+    count = len(adjacency.neighbours)
     kind = np.empty(count, np.int16 if width - 1 <= np.iinfo(np.int16).max else np.int32)
     neighbours, relations = np.empty(count, np.int32), np.empty(count, np.int32)
-    degrees = np.zeros(entities, np.int64)
-    done = 0
     for low, high in entity_ranges(adjacency.indptr, SLOTS_AT_ONCE):
-        first, last = int(adjacency.indptr[low]), int(adjacency.indptr[high])
+        part = slice(int(adjacency.indptr[low]), int(adjacency.indptr[high]))
         starts = np.repeat(np.arange(high - low), np.diff(adjacency.indptr[low : high + 1]))
-        kinds = 2 * codes[adjacency.relations[first:last]].astype(np.int64) + ~adjacency.forward[first:last]
+        kinds = 2 * codes[adjacency.relations[part]].astype(np.int64) + ~adjacency.forward[part]
         order = np.argsort(starts * width + kinds, kind="stable")
-        if walked is not None:
-            order = order[walked[first:last][order]]
-        part = slice(done, done + len(order))
         kind[part] = kinds[order]
-        neighbours[part] = adjacency.neighbours[first:last][order]
-        relations[part] = adjacency.relations[first:last][order]
-        degrees[low:high] = np.bincount(starts[order], minlength=high - low)
-        done += len(order)
+        neighbours[part] = adjacency.neighbours[part][order]
+        relations[part] = adjacency.relations[part][order]
     wide = np.int32 if count <= np.iinfo(np.int32).max else np.int64
-    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(wide)
+    indptr = adjacency.indptr.astype(wide)
     return {"indptr": indptr, "kind": kind, "neighbours": neighbours, "relations": relations}
 
 
@@ -153,8 +143,7 @@ class Candidates:
     def __init__(self, task: Task) -> None:
         self.graph, self.settings = task.graph, task.config.retrieval
         self.filters = Filters.of(task.graph, self.settings)
-        slots, adjacency = self.filters.slots(task.graph), task.graph.adjacency
-        self.adjacency = adjacency if slots is None else adjacency.only(slots)
+        self.adjacency = self.filters.walked(task.graph)
 
     def reached(
         self, questions: Sequence[LinkedQuestion], *, nearest: bool = False, every_seed: bool = False

@@ -51,6 +51,16 @@ class Memory(NamedTuple):
     bound: Ints
 
 
+class Work(NamedTuple):
+    """What the parts of one walk share; asked: of its question."""
+
+    graph: WalkedGraph
+    prices: Prices
+    asked: Asked
+    explained: Ints
+    memory: Memory
+
+
 class CompiledLayers:
     """Walks one graph, one mention after the other, in memory that it keeps."""
 
@@ -70,17 +80,8 @@ class CompiledLayers:
     def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
         """As `Layers.walk`."""
         worst = np.full((max(limits) + 1, len(starts.question)), NO_KEY)
-        self._rows, count = walk_each(
-            self.graph,
-            self.prices,
-            asked,
-            starts,
-            self.explained,
-            min(limits),
-            self._memory,
-            self._rows,
-            worst,
-        )
+        work = Work(self.graph, self.prices, asked, self.explained, self._memory)
+        self._rows, count = walk_each(work, starts, min(limits), self._rows, worst)
         states = States(*self._rows[:count, :NEXT].T.astype(np.int64))
         return Walks(asked, starts, states, 0, worst // SIZES)
 
@@ -130,33 +131,23 @@ def of_question(asked: Asked, row: int) -> Asked:
 
 
 @compiled
-def walk_each(
-    graph: WalkedGraph,
-    price: Prices,
-    asked: Asked,
-    starts: Starts,
-    explained: Ints,
-    lowest: int,
-    memory: Memory,
-    rows: Rows,
-    worst: Ints,
-) -> tuple[Rows, int]:
+def walk_each(work: Work, starts: Starts, lowest: int, rows: Rows, worst: Ints) -> tuple[Rows, int]:
     """The states of all walks, and how many rows they fill. lowest: of the limits of hops.
 
     Written to `worst`: the highest key of interest, by hops and walk."""
+    graph, prices, every, explained, memory = work
     count, first, hops = 0, 0, len(worst) - 1
     for walk, question in enumerate(starts.question):
-        one, last = of_question(asked, question), first
+        asked, last = of_question(every, question), first
+        one = Work(graph, prices, asked, explained, memory)
         while last < len(starts.walk) and starts.walk[last] == walk:
             last += 1
         for seed, entity in enumerate(starts.entity):
             memory.is_seed[entity] |= starts.question[starts.walk[seed]] == question
-        memory.bound[BEST], memory.bound[WANTED] = NO_KEY - 1, one.wanted
+        memory.bound[BEST], memory.bound[WANTED] = NO_KEY - 1, asked.wanted
         seeds, highest = starts.entity[first:last], worst[:, walk]
         for limit, most in ((lowest, HOPEFUL), (hops, len(graph.neighbours))):
-            rows, used = walk_layers(
-                graph, price, one, explained, seeds, limit, most, memory, rows, count, highest
-            )
+            rows, used = walk_layers(one, seeds, limit, most, rows, count, highest)
             for row in range(count, used):
                 memory.state[rows[row, ENTITY]], memory.key[rows[row, ENTITY]] = 0, NO_KEY
                 rows[row, WALK] = walk
@@ -170,21 +161,11 @@ def walk_each(
 
 @compiled
 def walk_layers(
-    graph: WalkedGraph,
-    price: Prices,
-    asked: Asked,
-    explained: Ints,
-    seeds: Ints,
-    hops: int,
-    most: int,
-    memory: Memory,
-    rows: Rows,
-    count: int,
-    worst: Ints,
+    work: Work, seeds: Ints, hops: int, most: int, rows: Rows, count: int, worst: Ints
 ) -> tuple[Rows, int]:
     """One walk, its states behind the `count` ones of those before it, and how many there are then. most:
     states of a layer that it goes on from."""
-    first = count
+    memory, first = work.memory, count
     rows = with_room(rows, count, len(seeds))
     for seed in seeds:
         rows[count, ENTITY], rows[count, MASK], rows[count, STEPS], rows[count, COST] = seed, 0, 0, 0
@@ -193,31 +174,21 @@ def walk_layers(
         memory.state[seed] = count
     memory.bound[ANSWERS], memory.bound[LOWERED_AT] = 0, memory.bound[WANTED]
     for steps in range(1, hops + 1):
-        left = hops - steps
-        opened, slots = open_states(graph, asked, rows, memory, first, count, asked.least[left + 1], most)
+        opened, slots = open_states(work, hops - steps + 1, most, rows, first, count)
         rows, first = with_room(rows, count, slots), count
-        count = expand(
-            graph, price, asked, asked.least[left], explained[steps], left, rows, memory, opened, most, count
-        )
+        count = expand(work, hops - steps, most, rows, opened, count)
         lower(memory)
-        worst[steps] = worst_key(memory, asked)
+        worst[steps] = worst_key(work)
     return rows, count
 
 
 @compiled
-def open_states(
-    graph: WalkedGraph,
-    asked: Asked,
-    rows: Rows,
-    memory: Memory,
-    first: int,
-    count: int,
-    least: Ints,
-    most: int,
-) -> tuple[Ints, int]:
-    """The states from `first` on that are left next, behind the least total that each may lead to, and how
-    many slots they have. least: by mask, what a path still pays; most: at most so many, the most hopeful."""
-    opened, chosen, worst = np.empty(count - first, np.int64), 0, worst_key(memory, asked) // SIZES
+def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count: int) -> tuple[Ints, int]:
+    """The states from `first` on from which the walk goes on, and how many slots are looked at for that.
+
+    left: steps; most: at most so many states, the most hopeful, and slots of each."""
+    graph, memory, least = work.graph, work.memory, work.asked.least[left]
+    opened, chosen, worst = np.empty(count - first, np.int64), 0, worst_key(work) // SIZES
     for state in range(first, count):
         entity, mask, cost = rows[state, ENTITY], rows[state, MASK], rows[state, COST]
         if cost + least[mask] > worst:
@@ -238,32 +209,22 @@ def open_states(
     for row in range(chosen):
         opened[row] %= len(rows)
         entity = rows[opened[row], ENTITY]
-        slots += graph.indptr[entity + 1] - graph.indptr[entity]
+        slots += min(most, graph.indptr[entity + 1] - graph.indptr[entity])
     return opened[:chosen], slots
 
 
 @compiled
-def expand(
-    graph: WalkedGraph,
-    price: Prices,
-    asked: Asked,
-    least: Ints,
-    explained: int,
-    left: int,
-    rows: Rows,
-    memory: Memory,
-    opened: Ints,
-    most: int,
-    count: int,
-) -> int:
-    """One step from the states `opened`, of which there are so many less then to go. How many states there
-    are then; count: how many there are before."""
-    first, is_kept = count, False
+def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: int) -> int:
+    """One step from the states `opened`, over at most so many slots of each. How many states there are then.
+
+    left: the steps after this one; count: how many states there are before."""
+    graph, prices, asked, explained, memory = work
+    first, least, is_kept = count, asked.least[left], False
     steps = rows[opened[0], STEPS] + 1 if len(opened) else 0
     for state in opened:
         if memory.bound[ANSWERS] >= memory.bound[LOWERED_AT]:
             lower(memory)
-        highest = worst_key(memory, asked)
+        highest = worst_key(work)
         worst = highest // SIZES
         at, mask, last = rows[state, ENTITY], rows[state, MASK], rows[state, SLOT]
         rank = np.int64(graph.name_rank[at])
@@ -284,22 +245,22 @@ def expand(
                 free &= ~asked.back
             fills = free & -free
             filled, pays_for_kind = mask | fills, 0
-            cost = rows[state, COST] + price.step
+            cost = rows[state, COST] + prices.step
             if speaks == 0:
                 cost += asked.unexplained
             else:
-                cost += (kind & 1) * price.against
+                cost += (kind & 1) * prices.against
                 if fills == 0:
-                    cost += price.again
+                    cost += prices.again
                 elif mask & (fills - 1) != fills - 1:
-                    cost += price.early
+                    cost += prices.early
             if asked.has_words:
                 met = np.int64(asked.entities[entity] | asked.relations[relation])
                 if speaks == 0:
                     cost -= min(asked.weight[met & ~mask], asked.unexplained)
                 filled |= met
                 if asked.head and asked.entities[entity] & asked.head == 0:
-                    pays_for_kind = price.off_head
+                    pays_for_kind = prices.off_head
             else:
                 known_kind = kind
             # Whether it may be an answer, or lead to one.
@@ -317,7 +278,7 @@ def expand(
                     memory.answers[memory.bound[ANSWERS]] = entity
                     memory.bound[ANSWERS] += 1
                 memory.key[entity] = key
-                if total <= explained:
+                if total <= explained[steps]:
                     memory.bound[WANTED] = asked.enough
             goal = memory.state[entity] - 1
             while goal >= first and rows[goal, MASK] != filled:
@@ -339,10 +300,10 @@ def expand(
 
 
 @compiled
-def worst_key(memory: Memory, asked: Asked) -> int:
+def worst_key(work: Work) -> int:
     """The highest key of interest; other mentions may change a total, so that sizes count no more."""
-    best = memory.bound[BEST]
-    return int((best // SIZES + asked.slack + 1) * SIZES - 1 if asked.slack else best)
+    best, slack = work.memory.bound[BEST], work.asked.slack
+    return int((best // SIZES + slack + 1) * SIZES - 1 if slack else best)
 
 
 @compiled

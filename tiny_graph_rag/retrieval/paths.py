@@ -302,10 +302,10 @@ class CheapestPaths:
         return Joined(question, entity, best, shown, np.where(taken, offered, -1))
 
 
-def best_of(question: Ints, wanted: Ints, *keys: NDArray[np.signedinteger[Any]]) -> Ints:
-    """The rows of the lowest keys, as many of each question as are wanted of it, in order. keys: the first
-    decides; wanted: (questions,)."""
-    order = np.lexsort((*reversed(keys), question))
+def best_of(question: Ints, wanted: Ints, key: Ints, name_rank: NDArray[Any]) -> Ints:
+    """The rows of the lowest keys, of equal ones by name, as many of each question as are wanted of it, in
+    order. wanted: (questions,)."""
+    order = np.lexsort((name_rank, question * (1 + key.max(initial=0)) + key))
     counts = np.bincount(question, minlength=len(wanted))
     rank = np.arange(len(question)) - np.repeat(np.cumsum(counts) - counts, counts)
     best: Ints = order[rank < np.repeat(wanted, counts)]

@@ -259,10 +259,11 @@ def _retrieved(
         progress(len(linked))
     seconds = np.full(count, np.nan)
     seconds[sample] = np.diff(moments)[len(batches) :]
-    back = np.argsort(order)
+    back, run = np.argsort(order), Run.concatenated(parts)
+    parts.clear()  # of a large set, half of the memory
     return (
         tuple(linked[row] for row in back.tolist()),
-        Run.concatenated(parts).of(back),
+        run.of(back),
         Timing(seconds, count / max(moments[-1] - moments[0], 1e-9)),
     )
 
