@@ -11,6 +11,7 @@ import pytest
 from tests.formats.test_brought_graphs import KNOWS
 from tests.formats.test_json_lists import read, told
 from tiny_graph_rag.errors import DatasetError, GraphError, RunError
+from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.runs import WrittenRun, read_run
@@ -142,6 +143,8 @@ def test_neighbours_that_nothing_describes_are_entities(own_folder: Path) -> Non
     [
         ({"question_ar": "من؟", "reference_answer_ar": "آن"}, "ground_truth", ("آن",)),
         ({"soru": "Kim?", "cevap": "Ann", "kaynak_dosya": "a.pdf"}, "reference_chunks", ("a.pdf",)),
+        ({"question": "Who?", "expected_concepts": ["Ann"]}, "reference_entities", ("Ann",)),
+        ({"question": "Qui ?", "reponse_attendue": "Ann"}, "ground_truth", ("Ann",)),
         ({"question": "Who?", "required_elements": ["Ann", "Ben"]}, "ground_truth", ("Ann", "Ben")),
     ],
 )
@@ -170,6 +173,10 @@ def test_sources_and_the_first_five_ids_are_what_was_retrieved(own_folder: Path)
     run = run_of(own_folder, [{"question": "Who?", "sources": sources}])
     assert run.passages is not None
     assert [passage.text for passage in run.passages["Who?"]] == ["Once"]
+    run = run_of(own_folder, [{"question": "Who?", "sources": ["a/b.md"]}])
+    assert run.passages is not None
+    with pytest.raises(RunError, match="without what was retrieved"):
+        run_of(own_folder, [{"question": "Who?", "sources": ["read_file"]}])
     run = run_of(own_folder, [{"qid": "q1", "top5_chunk_ids": ["c1", "c2"]}])
     assert run.passages is not None
     assert len(run.passages["q1"]) == 2
@@ -184,3 +191,11 @@ def test_a_file_of_several_runs_is_told_once(own_folder: Path) -> None:
     ) as caught:
         run_of(own_folder, rows)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_judgments_have_their_question_and_a_grade_of_any_name(own_folder: Path) -> None:
+    text = 'query_id,query_text,doc_id,relevant\nq1,"who, then?",d1,1\nq1,"who, then?",d2,0\n'
+    (own_folder / "g.csv").write_text(text, encoding="utf-8")
+    (example,) = read_gold(own_folder / "g.csv").examples
+    assert (example.query, example.reference_entities) == ("who, then?", ("d1",))
+    assert example.irrelevant_entities == ("d2",)

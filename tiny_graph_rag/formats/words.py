@@ -182,8 +182,9 @@ HEADER_WORDS = _set(
 QUERY_KEYS = _keys(
     """
     query question q claim user_input input input_text msg messages prompt prompts user_query user_question
-    question_text text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta questão вопрос
-    frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม प्रश्न প্রশ্ন سؤال السؤال سوال user_message
+    question_text query_text text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta
+    questão вопрос frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม प्रश्न প্রশ্ন
+    سؤال السؤال سوال user_message
     """
 )
 ID_KEYS = _keys(
@@ -219,14 +220,14 @@ NEGATIONS = _set("not no nao não forbid forbidden avoid wrong incorrect irrelev
 # what such a key speaks of → its nouns
 NOUNS = _table(
     """
-    entities: entity entities node nodes
+    entities: entity entities node nodes concept concepts
     relations: relation relations relationship relationships triple triples triplets
     chunks: chunk chunks doc docs document documents documento documentos file files filename filenames
         source sources path paths url urls citation citations title titles page pages
     texts: passage passages context contexts evidence text texts snippet snippets quote quotes
     answer: answer answers output response keyword keywords term terms value values point points token
         tokens fact facts phrase phrases element elements resposta respostas respuesta respuestas réponse
-        réponses antwort antworten risposta cevap ответ
+        réponses reponse reponses antwort antworten risposta cevap ответ
     ids: id ids
     """
 )
@@ -299,7 +300,7 @@ ANSWER_CHECKS = _set(
 # Of a table: a column of its own before any `id`.
 QUESTION_NAMES = _keys("query_id question_id qid eval_id query-id id")
 DOCUMENT_NAMES = _keys("doc_id docid document_id corpus-id corpus_id entity_id name")
-GRADE_NAMES = _keys("score relevance grade rel label")
+GRADE_NAMES = _keys("score relevance grade rel label relevant is_relevant judgment judgement gain")
 SCORE_NAMES = _keys("score similarity")
 # Of a run by hand: an entity a row by its rank, or all of a question in one cell.
 RANK_NAMES = _keys("rank position")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,7 @@ def read_qrels(path: Path) -> list[Example]:
     example="query_id,doc_id,score\nQ1,d1,1\nQ1,d2,2\n",
 )
 def read_table_gold(path: Path) -> list[Example]:
-    """CSV, TSV or Parquet with query_id, doc_id and (default 1) score."""
+    """CSV, TSV or Parquet with query_id, doc_id and (default 1) score, and the question where it is there."""
     names, rows = read_table(path)
     question, document, grade = (
         next((name for name in wanted if name in names), "")
@@ -183,5 +184,9 @@ def read_table_gold(path: Path) -> list[Example]:
             "'doc_id'",
             names=", ".join(name for name in names if name),
         )
-    cells = ((place, str(row[question]), row[document], row.get(grade, 1)) for place, row in rows)
-    return _graded(cells, "table", Problems(DatasetError))
+    asked = next((name for name in names if name != question and folded(name) in QUERY_KEYS), "")
+    judged = list(rows)
+    queries = {str(row[question]): row.get(asked) for _, row in judged}
+    cells = ((place, str(row[question]), row[document], row.get(grade, 1)) for place, row in judged)
+    found = _graded(cells, "table", Problems(DatasetError))
+    return [replace(one, query=str(queries[one.id] or one.query)) for one in found]
