@@ -28,7 +28,6 @@ _WHERE = (" in", " at", " on")
 # What is true of many in the world, of whom a graph of facts has one: the person who lives in Rome.
 _OF_MANY = (*_WHERE, " for", " near", " member of")
 _POSSESSIVES = {"they": "their", "it": "its"}
-_NOUNS = {Kind.PLACE: "place", Kind.GROUP: "organization"}  # where they share no other
 # Of several words, such a name wants an article that nobody can tell: the Green Dome, Central Park.
 _BUILT_OR_MADE = table("event building facility landmark object item artifact artefact weapon document")
 _ROLE = re.compile(r"is (an?|the) (.+) of")
@@ -136,7 +135,7 @@ class English(Wording):
         clause, asks_subject = self._seen(step)
         role, is_where = clause.role(many=ends.many), clause.words.endswith(_WHERE)
         is_who = ends.kind == Kind.PERSON or self.nouns(step)[1] == "who"
-        noun = ends.noun or _NOUNS.get(ends.kind, "")
+        noun = ends.noun or {Kind.PLACE: "place", Kind.GROUP: "organization"}.get(ends.kind, "")
         asks = "Who" if is_who else f"Which {plural(noun) if ends.many else noun}" if noun else "What"
         is_vague = asks == "What" and (of.clauses or (asks_subject and is_where))  # What is in Paris?
         if _jars(clause, of, asks_subject) or (is_vague and not role):
