@@ -240,9 +240,21 @@ def test_where_trec_eval_differs() -> None:
 
 
 @pytest.mark.usefixtures("own_folder")
-def test_passages_alone_are_measured_without_being_asked_for(run_cli) -> None:
+@pytest.mark.parametrize(
+    "run",
+    [
+        lines({"id": "q", "passages": ["c9", "c1"]}),
+        lines({"id": "q", "topk": ["c9", "c1"]}),
+        lines({"id": "q", "entities": ["c9", "c1"]}),
+        "q Q0 c9 1 .9 x\nq Q0 c1 2 .8 x\n",
+        "query_id,doc_id,score\nq,c9,.9\nq,c1,.8\n",
+    ],
+    ids=["passages", "contest", "entities", "trec", "csv"],
+)
+def test_passages_alone_are_measured_without_being_asked_for(run_cli, run: str) -> None:
+    """In a run of any form: where the gold set expects passages alone, its items can be nothing else."""
     put("gold", json.dumps([{"id": "q", "question": "Who?", "reference_chunks": ["c1", "c2"]}]))
-    put("run", [{"id": "q", "passages": ["c9", "c1"]}])
+    put("run", run)
     found = means(scored(run_cli, "--run", "run", "--gold", "gold"))
     assert (found["passages:recall@5"], found["passages:mrr"]) == (0.5, 0.5)
 

@@ -125,6 +125,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     from tiny_graph_rag.formats.runs import read_run
     from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.scoring.judging import notes, stretches
+    from tiny_graph_rag.scoring.source_chunks import PASSAGES, kind_expected
 
     gold = read_gold(request.gold, request.gold_format)
     run = read_run(request.run, request.run_format, ties=request.ties)
@@ -141,6 +142,8 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         )
     is_part = request.selection is not None
     run = run.keyed_by({question.id: question.query for question in gold.questions})
+    if graph is None and not by_text and kind_expected(questions) == PASSAGES:
+        run = run.of_passages()
     return Opened(
         stretches(questions, run, graph, match, request.passage_match),
         gold.name,

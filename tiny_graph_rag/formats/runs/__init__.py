@@ -76,6 +76,14 @@ class WrittenRun:
             return self
         return self.rekeyed(new)
 
+    def of_passages(self) -> WrittenRun:
+        """The same run where what it ranks can only be passages: the gold set expects nothing else."""
+        if self.passages is not None:
+            return self
+        rows = self.rankings.items()
+        passages = {key: [Passage(item.key, item.text) for item in places] for key, places in rows}
+        return replace(self, passages=passages, lists_entities=False)
+
     def rekeyed(self, keys: Mapping[str, str]) -> WrittenRun:
         """What the run has for these questions, under the new keys."""
         changed: dict[str, Any] = {}
