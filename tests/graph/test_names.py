@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import kg, write_kg
 from tests.linking.test_names import graph_of
-from tiny_graph_rag.columns.arrays import key_of
 from tiny_graph_rag.formats import graphs
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import names as names_module
@@ -64,22 +63,10 @@ def test_the_index_of_a_cached_graph_is_the_built_one(
     assert len(list(tmp_path.glob("c/graphs/*/names"))) == 1
 
 
-def test_function_words_come_from_title_case_names() -> None:
-    titles = [f"{one} Berg der {two} Stadt" for one, two in zip("ABCDEF", "GHIJKL", strict=True)]
-    assert NameIndex.of(graph_of(titles)).function_words.tolist() == [key_of("der")]
-    sentence_case = [f"{one} valve" for one in ("Iron", "Old", "Red", "Big", "Wet", "Dry")]
-    assert len(NameIndex.of(graph_of(sentence_case)).function_words) == 0
-
-
 def test_the_last_known_word_of_a_type_says_its_kind() -> None:
     kinds = {"FICTIONAL_CHARACTER": Kind.PERSON, "Cities": Kind.UNKNOWN, "geoLocation": Kind.PLACE}
     kinds |= {"영화": Kind.WORK, "OTHER": Kind.UNKNOWN, "": Kind.UNKNOWN, "animals": Kind.THING}
     assert {name: kind_of_type(name) for name in kinds} == kinds
-
-
-def test_words_are_counted_in_all_names() -> None:
-    names = NameIndex.of(graph_of(["The Red House", "red wine", "RED", "A house in Mill Lane"]))
-    assert [names.count_of(word) for word in ("red", "house", "wine", "lane", "nowhere")] == [3, 2, 1, 1, 1]
 
 
 def test_a_name_with_accents_has_a_plain_spelling_of_its_own_kind() -> None:
@@ -94,7 +81,7 @@ def test_many_names_are_found_whatever_parts_they_were_read_in(monkeypatch: pyte
     whole = NameIndex.of(graph_of(written))
     monkeypatch.setattr(names_module, "CHUNK", 37)
     parts = NameIndex.of(graph_of(written))
-    for column in ("keys", "rows", "slots", "reach", "words", "counts"):
+    for column in ("keys", "rows", "slots", "reach"):
         assert parts.columns[column].tolist() == whole.columns[column].tolist()
     assert [whole.resolve(name.upper()) for name in written] == [((row,), "folded") for row in range(500)]
     assert whole.resolve("Name 500 of 3") == ((), None)

@@ -228,7 +228,7 @@ def test_metaqa_topics_are_found_and_nothing_else(lower: bool) -> None:
         among = sum(topics <= names for topics, names in pairs) / len(examples)
         only = sum(topics == names for topics, names in pairs) / len(examples)
         assert among >= (0.99 if lower else 0.995)
-        assert only >= (0.94 if lower else 0.99)
+        assert only >= (0.91 if lower else 0.99)
 
 
 @pytest.mark.realdata

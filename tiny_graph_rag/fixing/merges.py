@@ -198,7 +198,8 @@ def _is_enough(
     if changes == {Difference.PARTICLE}:  # 박정은 is not 박정
         return is_certain and not (Kind.PERSON in kinds and any(text.endswith("은") for text in texts))
     if changes == {Difference.TITLE}:
-        return words > 1 or (Kind.PERSON in kinds and facts.index.count_of(cores[one].parts[0]) <= 2)
+        bearers = sum(cores[one].parts[0] in core.parts for core in cores)
+        return words > 1 or (Kind.PERSON in kinds and bearers <= 2)
     if changes - {Difference.CASE} == {Difference.COMPANY}:
         return Kind.GROUP in kinds
     if changes == {Difference.ORDER}:
@@ -304,7 +305,6 @@ class PairFacts:
     def __init__(self, graph: KnowledgeGraph) -> None:
         self.graph, self.adjacency = graph, graph.adjacency
         self.kinds = kinds_of_entities(graph.entities.types)
-        self.index = NameIndex.of(graph)
 
     def _around(self, row: int) -> list[tuple[int, int, bool]]:
         """(neighbour, code of the relation's type, whether the relation runs from `row`) of each relation."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import KeyTable, counted, key_of, keys_of
+from tiny_graph_rag.columns.arrays import KeyTable, key_of, keys_of
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import Text, fold, folded_letters, nfc, spaced, without_accents
@@ -34,8 +34,6 @@ BEGINNING = 6  # characters; of spellings with the same beginning the longest on
 MOST_BEGINNINGS = 1 << 20
 MOST_BEGINNINGS_KNOWN = 1 << 15  # of texts, before they are forgotten
 LONGEST = np.iinfo(np.uint16).max
-FEWEST = 5  # names in which a word must stand in lower case before it can count as a function word
-TITLE_CASE = 1 / 3  # share of lower-case words up to which a graph's names count as written in title case
 AND = re.compile(r"\band\b", re.IGNORECASE)
 ARTICLE = re.compile(r"(?:[Tt]he|[Aa]n?)\s+(?=[A-Z]\w)")  # of a name: `the Nautilus` may lack it
 
@@ -45,15 +43,13 @@ class NameIndex:
 
     columns: as files keep them. others, owners, kinds: the aliases, and spellings that nobody wrote down; the
     entity each belongs to; ALIAS, VARIANT (Watson for Dr. Watson, `and` for `&`) or PLAIN (without accents).
-    table: finds rows. words, counts: keys of the words that at least two names hold, ascending, and in how
-    many places. function_words: keys of those that title-case names write in lower case.
+    table: finds rows.
     """
 
     def __init__(self, names: Strings, columns: Mapping[str, NDArray[Any]]) -> None:
         self.names, self.columns, self.others = names, columns, Strings.kept(columns, "others")
         self.owners, self.kinds = columns["owners"], columns["kinds"]
-        self.words, self.counts = columns["words"], columns["counts"]
-        self.function_words, self.table = columns["function_words"], Table(columns)
+        self.table = Table(columns)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> NameIndex:
@@ -69,12 +65,6 @@ class NameIndex:
 
     def kind(self, row: int) -> int:
         return NAME if row < len(self.names) else int(self.kinds[row - len(self.names)])
-
-    def count_of(self, word: str) -> int:
-        """In how many places of names a folded word stands; 1 for a word that stands in one or none."""
-        key = key_of(word)
-        place = int(np.searchsorted(self.words, np.uint32(key)))
-        return int(self.counts[place]) if place < len(self.words) and self.words[place] == key else 1
 
     def resolve(self, name: str) -> tuple[tuple[int, ...], str | None]:
         """All entities that `name` means, ascending, and the rule that found them.
@@ -168,7 +158,6 @@ def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
         **others.arrays("others"),
         "owners": np.concatenate([owners, np.array([row for row, _, _ in variants], dtype=np.int32)]),
         "kinds": np.concatenate([kinds, np.array([kind for _, kind, _ in variants], dtype=np.uint8)]),
-        **_words(names),
         **_table(names, others),
     }
 
@@ -209,33 +198,6 @@ def _table(names: Strings, others: Strings) -> dict[str, NDArray[Any]]:
     np.maximum.at(reach, beginning & np.uint32(len(reach) - 1), length)
     rows = np.flatnonzero(length).astype(np.int32)
     return {**KeyTable.columns(key[rows], rows, bits), "reach": reach}
-
-
-def _words(names: Strings) -> dict[str, NDArray[Any]]:
-    """How often words stand in names, and which of them title-case names write in lower case."""
-
-    def words() -> Iterator[tuple[NDArray[Any], ...]]:
-        """Of a chunk: all words; those behind the first one of a capitalised name, in lower case and not."""
-        for _, written in _in_chunks(names):
-            divided = (text.split(None, 1) for text in written)
-            inner = " ".join(parts[1] for parts in divided if len(parts) > 1 and parts[0][0].isupper())
-            lower = _folded(word for word in inner.split() if word[0].islower()).split()
-            upper = _folded(word for word in inner.split() if word[0].isupper()).split()
-            yield keys_of(_folded(written).split()), keys_of(lower), keys_of(upper)
-
-    every, lower, upper = _joined(words())
-    found, counts = counted(every)
-    function_words = np.zeros(0, dtype=np.uint32)
-    if len(every) and len(lower) <= TITLE_CASE * (len(lower) + len(upper)):
-        all_inner, everywhere = counted(np.concatenate([lower, upper]))
-        function_words, times = counted(lower)
-        often = 2 * times > everywhere[np.searchsorted(all_inner, function_words)]
-        function_words = function_words[often & (times >= FEWEST)]
-    return {
-        "words": found[counts > 1],
-        "counts": counts[counts > 1].astype(np.int32),
-        "function_words": function_words,
-    }
 
 
 def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:

@@ -12,37 +12,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
-from typing import Literal, NamedTuple
-
-LONGEST_RUN = 30  # combining marks on one letter, as in Unicode's Stream-Safe Text Format (UAX 15)
-_LONG_RUN = re.compile(rf"[^\w\s!-~]{{{LONGEST_RUN + 1},}}")  # of combining marks, or of other signs
+from typing import NamedTuple
 
 
 def nfc(text: str) -> str:
     """Unicode composition form C: the same Hangul whether a Mac or a keyboard wrote it."""
-    return text if text.isascii() else _normalized("NFC", text)
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def nfd(text: str) -> str:
     """Unicode decomposition form D: letters and marks apart, Hangul as its jamo."""
-    return text if text.isascii() else _normalized("NFD", text)
-
-
-def _normalized(form: Literal["NFC", "NFD"], text: str) -> str:
-    """Longer runs of marks are normalised in parts: sorting one takes time with the square of its length."""
-    cuts = [0]
-    if len(text) > LONGEST_RUN:
-        for run in _LONG_RUN.finditer(text):
-            cuts += range(run.start() + LONGEST_RUN, run.end(), LONGEST_RUN)
-    if len(cuts) == 1:
-        return unicodedata.normalize(form, text)
-    return "".join(
-        unicodedata.normalize(form, text[start:end])
-        for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True)
-    )
+    return text if text.isascii() else unicodedata.normalize("NFD", text)
 
 
 @lru_cache(maxsize=4096)
@@ -91,7 +75,16 @@ def _bare(letter: str) -> str:
     return parts[0] if marked and not "\u3040" <= parts[0] <= "\u30ff" else letter
 
 
-ALPHABETS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff"  # Thai and Lao, Burmese, Khmer, kana
+@cache
+def marks() -> str:
+    """Accents, vowels, tones and joiners, which belong to the letter before them, of all scripts up to
+    Balinese; and the voiced marks of kana."""
+    signs = (sign for sign in map(chr, range(0x300, 0x1C00)) if unicodedata.category(sign)[0] == "M")
+    return "".join(signs) + "\u200c\u200d\u3099\u309a"
+
+
+LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
+ALPHABETS = LETTERS + "\u3005-\u30ff"  # and kana
 HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 UNSPACED = ALPHABETS + HAN
 HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
@@ -135,18 +128,18 @@ class Text:
 
     @classmethod
     def of(cls, whole: str) -> Text:
-        folded, moved = whole.casefold(), None
+        folded = whole.casefold()
+        firsts: Sequence[int] = range(len(whole))
+        lasts: Sequence[int] = firsts
         if not whole.isascii() and (len(folded) != len(whole) or folded != nfc(folded)):
-            folded, moved = _aligned(whole)
+            folded, firsts, lasts = _aligned(whole)
         parts = spaced(folded)
         if not parts.strip():  # punctuation alone is a name too: ?!
             parts = re.sub(r"\s", " ", folded)
         words = parts.split()
         ends = list(accumulate(map(len, words)))
-        places = [place for place, letter in enumerate(parts) if letter != " "]
-        firsts, lasts = places, places
-        if moved is not None:
-            firsts, lasts = ([bounds[place] for place in places] for bounds in moved)
+        kept = [place for place, letter in enumerate(parts) if letter != " "]
+        firsts, lasts = ([bounds[place] for place in kept] for bounds in (firsts, lasts))
         return cls(whole, "".join(words), firsts, lasts, words, [0, *ends[:-1]] if ends else [], ends)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
@@ -192,22 +185,16 @@ class Text:
         return 2 * sum(re.match(WITHOUT_CASE, word[-1]) is not None for word in self.words) > len(self.words)
 
 
-def _aligned(text: str) -> tuple[str, tuple[list[int], list[int]]]:
+def _aligned(text: str) -> tuple[str, list[int], list[int]]:
     """The folded text where folding moves characters; first and last of what each of them came from."""
     parts: list[str] = []
     firsts: list[int] = []
     lasts: list[int] = []
-    start = 0
-    while start < len(text):
-        end, letter = start + 1, text[start]
-        while end < len(text):
-            joined = nfc(letter + text[end])
-            if len(joined) > 1 and not unicodedata.combining(text[end]):
-                break
-            end, letter = end + 1, joined[-1]
-        form = folded_letters(text[start:end])
+    # What composing may join: the jamo of a syllable, a letter and its marks.
+    joined = rf"(?s)(?:[\u1100-\u1112][\u1161-\u1175]|[가-힣])[\u11a8-\u11c2]?|.[{marks()}]*"
+    for letter in re.finditer(joined, text):
+        form = folded_letters(letter.group())
         parts.append(form)
-        firsts += [start] * len(form)
-        lasts += [end - 1] * len(form)
-        start = end
-    return "".join(parts), (firsts, lasts)
+        firsts += [letter.start()] * len(form)
+        lasts += [letter.end() - 1] * len(form)
+    return "".join(parts), firsts, lasts

@@ -30,7 +30,7 @@ from tiny_graph_rag.columns.stored import BadRecordError, new_folder, read_recor
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.files import stamp_of
-from tiny_graph_rag.language.folding import HAS_HANGUL, HAS_UNSPACED, UNSPACED, folded_letters
+from tiny_graph_rag.language.folding import HAN, HAS_HANGUL, LETTERS, UNSPACED, folded_letters, marks
 from tiny_graph_rag.language.function_words import (
     ENDINGS,
     FINALS,
@@ -95,63 +95,40 @@ KOREAN_VERB = (  # compiled at need
     "(?:다|다는|다고|던|던가|나|나요|니|냐|는가|는지|는데|을까|을까요|어|어요|지|지요|죠|고|으며|지만|습니다|습니까)?)"
 )
 
-# Where the words of a text stand, in any script. A word is a run of letters and digits with the marks that
-# belong to them: vowels and tones of Indic scripts, Thai, Lao, Burmese and Khmer, Arabic vowels, accents of
-# their own. In scripts without spaces no dictionary is asked: ideographs are read two by two and letters
-# three by three, overlapping, as search engines index them. There a run of hiragana holds a sentence together
-# and is no word, a run of katakana is one.
-IDEOGRAPHS, LETTERS = 2, 3  # that make a word of a script without spaces
+# In scripts without spaces no dictionary is asked: ideographs are read two by two and letters three by three,
+# overlapping, as search engines index them. There a run of hiragana holds a sentence together and is no word,
+# a run of katakana is one.
+OVERLAPPING = {"ideographs": 2, "letters": 3}
+ASCII_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
-# By blocks of Unicode: accents, Cyrillic, Hebrew, Arabic, Syriac, Thaana; Devanagari to Sinhala; Thai, Lao;
-# Tibetan, Burmese, Khmer; joiners.
-MARKS = (
-    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
-    "\u0711\u0730-\u074a\u07a6-\u07b0"
-    "\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963"
-    "\u0981-\u0983\u09bc\u09be-\u09cd\u09d7\u0a01-\u0a03\u0a3c-\u0a51\u0a70\u0a71\u0a81-\u0a83\u0abc\u0abe-\u0acd"
-    "\u0b01-\u0b03\u0b3c\u0b3e-\u0b57\u0b82\u0bbe-\u0bcd\u0bd7\u0c00-\u0c04\u0c3e-\u0c56\u0c81-\u0c83\u0cbc"
-    "\u0cbe-\u0cd6\u0d00-\u0d03\u0d3b\u0d3c\u0d3e-\u0d4d\u0d57\u0d81-\u0d83\u0dca-\u0ddf"
-    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece"
-    "\u0f71-\u0f84\u102b-\u103e\u1056-\u1059\u17b4-\u17d3\u200c\u200d"
-)
-_RUN = rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*"
-WORD = re.compile(rf"{_RUN}(?:['’]{_RUN})?")
-_PART = (  # compiled at need
-    r"(?P<ideographs>[\u3005\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af]+)"
-    r"|(?P<hiragana>[\u3040-\u309f]+)"
-    rf"|(?P<letters>(?:[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff][{MARKS}]*)+)"
-    rf"|(?P<whole>[\u30a0-\u30ff]+|[^{UNSPACED}]+)"
-)
-_LETTER = re.compile(rf".[{MARKS}]*")
+
+@cache
+def _word() -> re.Pattern[str]:
+    """A word of any script: letters and digits with the marks that belong to them; or a run of a script
+    without spaces. Compiled where a text needs it."""
+    run = rf"[^\W_{UNSPACED}]+(?:[{marks()}]+[^\W_{UNSPACED}]*)*"
+    return re.compile(
+        rf"(?P<ideographs>[\u3005{HAN}]+)|(?P<letters>(?:(?=[^\W_])[{LETTERS}][{marks()}]*)+)"
+        rf"|(?:(?=[^\W_])[\u30a0-\u30ff])+|{run}(?:['’]{run})?"
+    )
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each word, in order."""
-    is_spaced = HAS_UNSPACED.search(text) is None
-    for match in WORD.finditer(text):
-        if is_spaced or HAS_UNSPACED.search(text, *match.span()) is None:
+    for match in (ASCII_WORD if text.isascii() else _word()).finditer(text):
+        size = OVERLAPPING.get(match.lastgroup or "")
+        if size is None:
             yield match.span()
-        else:
-            for part in re.compile(_PART).finditer(text, *match.span()):
-                yield from _words_of_part(part)
+            continue
+        letters = re.finditer(f".[{marks()}]*", match.group())
+        cuts = [match.start() + letter.start() for letter in letters] + [match.end()]
+        for first in range(max(1, len(cuts) - size)):
+            yield cuts[first], cuts[min(first + size, len(cuts) - 1)]
 
 
 def words_in(text: str) -> list[str]:
     """The words of a text as they stand there."""
-    if HAS_UNSPACED.search(text) is None:
-        return WORD.findall(text)
     return [text[start:end] for start, end in word_spans(text)]
-
-
-def _words_of_part(part: re.Match[str]) -> Iterator[tuple[int, int]]:
-    if part.lastgroup == "whole":
-        yield part.span()
-    elif part.lastgroup != "hiragana":
-        size = IDEOGRAPHS if part.lastgroup == "ideographs" else LETTERS
-        cuts = [letter.start() for letter in _LETTER.finditer(part.string, *part.span())]
-        cuts.append(part.end())
-        for first in range(max(1, len(cuts) - size)):
-            yield cuts[first], cuts[min(first + size, len(cuts) - 1)]
 
 
 class Word(Struct, frozen=True):

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from zlib import crc32
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,9 +35,6 @@ from tiny_graph_rag.language.words import is_function_word, likeness, words_of_n
 
 RULES = {ALIAS: "alias", VARIANT: "variant", PLAIN: "accent"}
 SPELLINGS_KEPT = 1 << 14  # taken apart once, before they are forgotten
-# A word that the graph's names hold so many times as often as another word of the question is rather a word.
-COMMON = 4
-ANY = 1 << 31  # the commonness of function words
 STEM, HANGUL_STEM = 4, 2  # characters that two words share at their start when they have a stem in common
 DIGIT = re.compile(r"\d")
 
@@ -45,9 +42,9 @@ DIGIT = re.compile(r"\d")
 class Grade(IntEnum):
     """How strongly a text speaks for a name, best first.
 
-    NAMED: a capital inside the sentence or a digit, as the graph writes the name; several content words; a
-    script without case. WORD: one content word, or a name in other case. RELATION: only words that relations
-    are named with. FUNCTION: nothing but function words.
+    NAMED: a capital where the graph has it too, or a number; several content words; a script without case.
+    WORD: one content word. RELATION: only words that relations are named with. FUNCTION: nothing but
+    function words.
     """
 
     NAMED = 0
@@ -99,7 +96,6 @@ class MentionFinder:
         self.letters = known(lambda row: letters_of(names.spelling(row)))
         self.breaks = known(lambda row: Text.of(names.spelling(row)).ends[:-1])
         self._stems = stems_of_types(graph)
-        self._function_words = frozenset(names.function_words.tolist())
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """The mentions of each text, in the order in which they stand there."""
@@ -111,9 +107,6 @@ class MentionFinder:
         """Where a text names these entities, whatever else it may mean there: the longest first, no two on
         the same place. taken: places (start, end) that are something else."""
         return _Sentence(self, whole).places_of(entities, taken)
-
-    def is_function_word(self, word: str) -> bool:
-        return word in NAMELESS or key_of(word) in self._function_words
 
     def is_of_relations(self, word: str) -> bool:
         """Whether relations or types are named with a word of the same stem."""
@@ -151,26 +144,16 @@ class _Sentence:
     def _looked_up(self, kept: str) -> Iterator[NameReading]:
         """The stretches that are spellings. kept: the text's, or the same without accents."""
         table, folded, cuts = self.names.table, self.finder.folded, self.text.cuts()
-        slots, shift, last = table.slots, table.shift, len(cuts)
-        parts = [kept[cut.start : cut.end].encode("utf-8", "surrogatepass") for cut in cuts]
-        ends = [cut.end for cut in cuts]
         for first, (start, _, opens, _) in enumerate(cuts):
-            if not opens:
-                continue
-            limit = start + table.longest(kept[start : start + BEGINNING])
-            key = 0
-            for place in range(first, last):
-                end = ends[place]
-                if end > limit:
+            limit = start + table.longest(kept[start : start + BEGINNING]) if opens else 0
+            for cut in islice(cuts, first, None):
+                if cut.end > limit:
                     break
-                key = crc32(parts[place], key)  # goes on where the last part ended
-                slot = key >> shift
-                if slots[slot] != slots[slot + 1]:
-                    stretch = kept[start:end]
-                    rows = [row for row in table.rows_of(key) if folded(row) == stretch]
-                    fit = self._fit(start, cuts[place]) if rows else ParticleFit.NONE
-                    if fit is not ParticleFit.NONE:
-                        yield NameReading(start, end, rows, fit, kept is not self.text.kept)
+                stretch = kept[start : cut.end]
+                rows = [row for row in table.rows_of(key_of(stretch)) if folded(row) == stretch]
+                fit = self._fit(start, cut) if rows else ParticleFit.NONE
+                if fit is not ParticleFit.NONE:
+                    yield NameReading(start, cut.end, rows, fit, kept is not self.text.kept)
 
     def _fit(self, start: int, cut: Cut) -> ParticleFit | None:
         """How the rest of the word reads behind a stretch; None where the stretch ends with its word."""
@@ -184,9 +167,6 @@ class _Sentence:
         grades = [self._grade(reading) for reading in self.readings]
         best = min(grades, default=Grade.FUNCTION)
         chosen = [reading for reading, grade in zip(self.readings, grades, strict=True) if grade == best]
-        if best == Grade.WORD:
-            rarest = min(map(self._rarity, chosen))
-            chosen = [reading for reading in chosen if self._rarity(reading) <= COMMON * rarest]
         return tuple(self._mention(reading, best) for reading in self._apart(chosen))
 
     def places_of(self, entities: Collection[int], taken: Sequence[tuple[int, int]]) -> list[Mention]:
@@ -201,67 +181,34 @@ class _Sentence:
 
     @cached_property
     def case_counts(self) -> bool:
-        """Whether capitals are evidence: not where nearly all words have one, or none.
+        """Whether capitals are evidence: not where all words have one, or none."""
+        cased = [word[0].islower() or word[0].isupper() for word in self.text.words]
+        return True in self.is_upper and any(
+            has_case and not upper for has_case, upper in zip(cased, self.is_upper, strict=True)
+        )
 
-        Judged by the words that belong to no reading and don't begin the text; where there are none, by all.
-        """
-        if True not in self.is_upper:
-            return False
-        covered = bytearray(len(self.text.kept))
-        for reading in self.readings:
-            covered[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
-        upper, starts = self.is_upper, self.text.starts
-        cased = [
-            place for place, word in enumerate(self.text.words) if word[0].islower() or word[0].isupper()
-        ]
-        outside = [place for place in cased if place and not covered[starts[place]]]
-        if outside:
-            return 2 * sum(not upper[place] for place in outside) >= len(outside)
-        return not all(upper[place] for place in cased)
-
-    def _words_in(self, reading: NameReading) -> tuple[int, int, str]:
-        """Its first and last word, as places in the text's words, and what it holds of the last one."""
+    def _grade(self, reading: NameReading) -> Grade:
         starts = self.text.starts
         last = bisect_left(starts, reading.end) - 1
         first = min(bisect_left(starts, reading.start), last)  # it may begin within a word
-        return first, last, self.text.kept[max(starts[last], reading.start) : reading.end]
-
-    def _grade(self, reading: NameReading) -> Grade:
-        first, last, part = self._words_in(reading)
-        is_word = first == last and part.isalpha() and not self.is_upper[last]
-        if is_word and self.finder.is_function_word(part):
-            return Grade.FUNCTION  # what most readings are: `the`, `what`
+        part = self.text.kept[max(starts[last], reading.start) : reading.end]
         stretch = self.text.kept[reading.start : reading.end]
-        words = (*self.text.words[first:last], part)
-        content = [word for word in words if not self.finder.is_function_word(word)]
+        content = [word for word in (*self.text.words[first:last], part) if word not in NAMELESS]
         is_clear = not all(map(self.finder.is_of_relations, content))
+        capitals = self.is_upper[first if is_clear else max(first, 1) : last + 1]
         has_digit = DIGIT.search(stretch) is not None
-        is_marked = (has_digit and len(stretch) > 1) or (
-            True in self.is_upper[max(first, 1) : last + 1] and self.case_counts
-        )
-        if not is_marked and not is_clear:
+        if has_digit and len(stretch) > 1:
+            return Grade.NAMED
+        if True in capitals and self.case_counts and self._is_as_written(reading):
+            return Grade.NAMED
+        if not is_clear:
             return Grade.RELATION if content or last > first else Grade.FUNCTION
-        if is_marked and (not self.case_counts or self._is_as_written(reading)):
-            return Grade.NAMED
-        if is_clear and (len(content) > 1 or not (has_digit or stretch.islower())):
-            return Grade.NAMED
-        begins = is_clear and first == 0 and self.is_upper[0] and self.case_counts
-        return Grade.NAMED if begins and self._is_as_written(reading) else Grade.WORD
-
-    def _rarity(self, reading: NameReading) -> int:
-        """In how many places of names its only word stands; 1 for several words and for numbers."""
-        first, last, part = self._words_in(reading)
-        if last > first or DIGIT.search(self.text.kept, reading.start, reading.end):
-            return 1
-        return ANY if self.finder.is_function_word(part) else self.names.count_of(part)
-
-    def _written(self, reading: NameReading) -> str:
-        start, end = self.text.span(reading.start, reading.end)
-        return self.text.whole[start:end]
+        return Grade.NAMED if len(content) > 1 or not (has_digit or stretch.islower()) else Grade.WORD
 
     def _is_as_written(self, reading: NameReading) -> bool:
         """Whether a spelling has the same letters in the same case."""
-        letters = letters_of(self._written(reading))
+        start, end = self.text.span(reading.start, reading.end)
+        letters = letters_of(self.text.whole[start:end])
         return any(self.finder.letters(row) == letters for row in reading.rows)
 
     def _is_as_spaced(self, reading: NameReading) -> bool:
