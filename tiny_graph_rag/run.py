@@ -88,7 +88,9 @@ class Run:
 
     def keys(self, universe: int) -> NDArray[np.int64]:
         """(rows,): question * universe + entity, as the judgments have their pairs."""
-        return self.questions * universe + self.entities
+        keys = self.questions * universe
+        keys += self.entities
+        return keys
 
     def steps(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """Relations of the walk that reached each row, which may be longer than the fewest there are; `hops`

@@ -222,7 +222,6 @@ def judge(
             n=len(run),
             n_2=len(judgments),
         )
-    lengths = np.diff(run.offsets)
     question, keys = run.questions, run.keys(judgments.universe)
     place, matches = looked_up(judgments.pair_keys, keys)
     item = _items(run, judgments, keys, place, matches)
@@ -230,19 +229,19 @@ def judge(
     kept = ~(matches & (item == NO_ITEM)) & _first_of_each(keys)
     kept_before = np.concatenate([[0], np.cumsum(kept)])
     retrieved = kept_before[run.offsets[1:]] - kept_before[run.offsets[:-1]]
-    rank = (kept_before[:-1] - np.repeat(kept_before[run.offsets[:-1]], lengths))[kept]
     bad = found_in(judgments.irrelevant_keys, keys)
-    hit = ((item != NO_ITEM) | bad)[kept]
-    items = item[kept][hit]
-    submitted = np.zeros((len(run), int(lengths.max(initial=0))), dtype=bool)
-    submitted[question, np.arange(len(keys)) - np.repeat(run.offsets[:-1], lengths)] = matches
+    hits = np.flatnonzero(kept & ((item != NO_ITEM) | bad))
+    rank, items = kept_before[hits] - kept_before[run.offsets[question[hits]]], item[hits]
+    submitted = np.zeros((len(run), int(np.diff(run.offsets).max(initial=0))), dtype=bool)
+    rows = np.flatnonzero(matches)
+    submitted[question[rows], rows - run.offsets[question[rows]]] = True
     judged_bad = judgments.irrelevant_keys // max(judgments.universe, 1)
     answered = np.ones(len(run), dtype=bool)
     answered[list(run.failures)] = False
     absent = np.zeros(len(run), dtype=bool)
     absent[[row for row, reason in run.failures.items() if reason == ABSENT]] = True
     return tabled(
-        Hits(question[kept][hit], rank[hit], np.append(judgments.grades, np.int32(0))[items], items),
+        Hits(question[hits], rank, np.append(judgments.grades, np.int32(0))[items], items),
         retrieved,
         np.concatenate([np.repeat(np.arange(len(run)), judgments.relevant), judged_bad]),
         np.concatenate([judgments.grades, np.zeros(len(judged_bad), dtype=np.int32)]),
