@@ -29,6 +29,8 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 OWL = "http://www.w3.org/2002/07/owl#"
 ANYTHING = {f"{OWL}NamedIndividual", f"{OWL}Thing"}  # types of whatever has others
+NAMING = {"name", "label", "title"}
+PARTIAL = {"first", "last", "given", "family", "middle", "nick", "user", "short", "file", "country", "city"}
 # Predicates of literals, without `http://` or `https://`.
 PREDICATES = {
     "www.w3.org/2000/01/rdf-schema#label": Role.NAME,
@@ -159,12 +161,13 @@ class _Resource:
             self.literals.setdefault(last_part(predicate), []).append((language, value))
 
     def name_by_literals(self) -> None:
-        """Without a label, `name` or `title` is one, or `personName` of a Person."""
+        """Without a label, `name` or `title` is one, or `personName` of a Person; of others one alone."""
         types = {"has"}.union(*(words_of(last_part(type)) for type in self.types))
-        for key in list(self.literals) if not self.names else ():
-            *rest, last = words_of(key) or ("",)
-            if last in ("name", "label", "title") and types.issuperset(rest) and not self.names:
-                self.names = self.literals.pop(key)
+        told = {key: words_of(key) for key in self.literals if not self.names}
+        own = [key for key, words in told.items() if {*words[-1:]} & NAMING and types.issuperset(words[:-1])]
+        others = [key for key, words in told.items() if {*words[-1:]} & {"name"} and not PARTIAL & {*words}]
+        for key in [*own, *(others if len(others) == 1 else ())][:1]:
+            self.names = self.literals.pop(key)
 
     def details(self) -> dict[str, Any]:
         several = {key: [text for _, text in values] for key, values in self.literals.items()}

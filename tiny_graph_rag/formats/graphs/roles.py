@@ -239,20 +239,23 @@ def _may_be(role: str, table: Table, column: str) -> bool:
 
 def _deciding(roles: dict[str, str], table: Table, given: Columns) -> dict[str, str]:
     """Roles of columns that decide: one behind a column without an empty cell is a detail, and a type that
-    says nothing (`node`) stands behind the others."""
+    says nothing (`node`), or not of each row, stands behind the others."""
     types = of_role(roles, Role.TYPE)
     for column in types if len(types) > 1 else ():
-        if column not in given.named.values() and _hold_only(table, column, NO_TYPES):
+        says_all = _is_full(table, column) and not _hold_only(table, column, NO_TYPES)
+        if column not in given.named.values() and not says_all:
             roles[column] = roles.pop(column)
     for role in set(roles.values()) - {Role.ALIASES, Role.UNUSED, Role.DETAIL}:
         is_full = False
         for column in of_role(roles, role):
             if is_full:
                 roles[column] = Role.DETAIL
-            is_full = is_full or (
-                table.rows > 0 and all(cell not in (None, "") for cell in table.cells(column))
-            )
+            is_full = is_full or _is_full(table, column)
     return roles
+
+
+def _is_full(table: Table, column: str) -> bool:
+    return table.rows > 0 and all(cell not in (None, "") for cell in table.cells(column))
 
 
 # --- entities
@@ -268,7 +271,9 @@ def _add_label(roles: dict[str, str], table: Table, column: str) -> None:
         texts = table.texts(ids[0])
         if not names and all(map(looks_like_id, texts)) and not all(map(is_number, texts)):
             share /= 2  # nothing else names
-    if not of_role(roles, Role.TYPE) and are_types(labels, share, count):
+    if not any(_is_full(table, type) for type in of_role(roles, Role.TYPE)) and are_types(
+        labels, share, count
+    ):
         roles[column] = Role.TYPE
     elif any(key_of(other) != "title" for other in names):  # it names those that they leave empty
         roles[column] = Role.DETAIL if are_types(labels) else Role.NAME
