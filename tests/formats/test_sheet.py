@@ -161,3 +161,15 @@ def test_an_entity_that_unfolds_to_gigabytes_is_refused(tmp_path: Path) -> None:
 def test_a_cell_further_down_than_a_sheet_goes_is_no_cell(tmp_path: Path) -> None:
     path = book(tmp_path, '<row r="1"><c><v>1</v></c></row><row r="99999999999"><c><v>2</v></c></row>')
     assert list(worksheets(path)) == [("S", [(1, {0: "1"})])]
+
+
+def test_rows_of_empty_cells_alone_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of 100 kB can make a reader go through a billion of them."""
+    monkeypatch.setattr("tiny_graph_rag.formats.worksheets.EMPTY_CELLS", 100_000)
+    few, many = (
+        "".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>' for n in range(1, 4 * k)) for k in (1, 3)
+    )
+    ((_, rows),) = worksheets(book(tmp_path, few))
+    assert len(rows) == 3
+    with pytest.raises(InputError, match="empty cells"):
+        list(worksheets(book(tmp_path, many)))

@@ -14,6 +14,7 @@ from tiny_graph_rag.files import check_unpacked
 
 NumberedRow = tuple[int, dict[int, str]]  # of the sheet from 1, and its texts by their column from 0
 LAST_ROW = 1 << 20  # as Excel has them: a cell may say that it stands further down
+EMPTY_CELLS = 20_000_000  # at most, some seconds: a small file may have one cell a row, in its last column
 
 
 def worksheets(path: Path) -> Iterator[tuple[str, list[NumberedRow]]]:
@@ -31,7 +32,7 @@ def worksheets(path: Path) -> Iterator[tuple[str, list[NumberedRow]]]:
         ):
             check_unpacked(path, sum(part.file_size for part in packed.infolist()))
             book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-            found = [(sheet.title, list(_rows(sheet))) for sheet in book.worksheets]
+            found = [(sheet.title, list(_rows(path, sheet))) for sheet in book.worksheets]
     except InputError:
         raise
     except Exception as error:  # of broken archives and documents it raises what their parts do
@@ -42,10 +43,16 @@ def worksheets(path: Path) -> Iterator[tuple[str, list[NumberedRow]]]:
     yield from found
 
 
-def _rows(sheet: Any) -> Iterator[NumberedRow]:
+def _rows(path: Path, sheet: Any) -> Iterator[NumberedRow]:
     sheet.reset_dimensions()  # what a sheet says of its size may be wrong
+    empty = 0
     for number, row in enumerate(sheet.iter_rows(max_row=LAST_ROW, values_only=True), start=1):
         cells = {at: text for at, value in enumerate(row) if (text := _text(value))}
+        empty += len(row) - len(cells)
+        if empty > EMPTY_CELLS:
+            raise InputError.at(
+                path.name, "holds more than {n} empty cells. Save it as CSV", n=f"{EMPTY_CELLS:,}"
+            )
         if cells:
             yield number, cells
 
