@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -73,6 +73,11 @@ def _bare(letter: str) -> str:
     parts = unicodedata.normalize("NFD", letter)
     marked = len(parts) > 1 and parts[0].isalpha() and all(map(unicodedata.combining, parts[1:]))
     return parts[0] if marked and not "\u3040" <= parts[0] <= "\u30ff" else letter
+
+
+def scripts_of(text: str) -> frozenset[str]:
+    """The scripts of a text's letters, by the first word of their Unicode names."""
+    return frozenset(unicodedata.name(letter, "?").partition(" ")[0] for letter in text if letter.isalpha())
 
 
 @cache
@@ -153,11 +158,6 @@ class Text:
     def rest_of_word(self, end: int) -> str:
         """What follows in a word of which a stretch ends inside."""
         return self.kept[end : self.ends[bisect_left(self.ends, end)]]
-
-    def breaks_in(self, start: int, end: int) -> list[int]:
-        """After how many characters of a stretch a word ends inside it."""
-        first, last = bisect_right(self.ends, start), bisect_left(self.ends, end)
-        return [stop - start for stop in self.ends[first:last]]
 
     def is_one_of_a_run(self, start: int, end: int) -> bool:
         """Whether it is one character of an unspaced script in a run of the same script (山 in 山田)."""

@@ -10,13 +10,20 @@ left and right, pre- and post-operative.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
-from tiny_graph_rag.language.folding import fold, folded_letters, nfc, nfd, without_accents
+from tiny_graph_rag.language.folding import (
+    HAS_HANGUL,
+    fold,
+    folded_letters,
+    nfc,
+    nfd,
+    scripts_of,
+    without_accents,
+)
 from tiny_graph_rag.language.function_words import (
     FUNCTION_WORDS,
     HONORIFICS,
@@ -73,7 +80,6 @@ LATIN_LETTERS = re.compile("[A-Z][A-Za-z-]*[A-Z]s?")
 LONGEST_NAME = 300  # characters
 SHORTEST_MISSPELT = 7  # letters, those of Hangul taken apart
 HAN = re.compile("[\u3400-\u9fff]")
-HANGUL = re.compile("[가-힣]")
 
 
 def long_and_short(name: str) -> tuple[str, str] | None:
@@ -100,7 +106,7 @@ def begin_alike(short: str, long: str) -> bool:
     syllables."""
     words = NUMBER_OR_WORD.findall(_plain(long))
     first = next((word for word in words if word not in ARTICLES and len(word) > 1 and word != "us"), " ")
-    return bool(HANGUL.match(short)) or first[0] == _plain(short)[:1]
+    return bool(HAS_HANGUL.match(short)) or first[0] == _plain(short)[:1]
 
 
 def is_abbreviation(short: str, long: str) -> bool:
@@ -324,7 +330,7 @@ def _letter_apart(first: NameCore, second: NameCore) -> Difference | None:
         return Difference.DOUBLED
     start = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     end = next((place for place, (a, b) in enumerate(zip(one[::-1], other[::-1], strict=False)) if a != b), 0)
-    if not start or (end == 0 and not HANGUL.search(apart[0][0])):
+    if not start or (end == 0 and not HAS_HANGUL.search(apart[0][0])):
         return None  # another first letter, or another ending
     left, right = one[start : len(one) - end], other[start : len(other) - end]
     if len(left) == 2 and left == right[::-1]:
@@ -391,15 +397,8 @@ def _marked(word: str) -> str:
 def is_other_script(name: str, gloss: str) -> bool:
     """Whether what stands in brackets writes the name in other letters: 동백꽃(冬柏), 서울 (Seoul). A kind of
     thing does not: Apple (회사) is not Apple (과일)."""
-
-    def scripts(text: str) -> set[str]:
-        letters = [letter for letter in text if letter.isalpha()]
-        return {
-            "hangul" if HANGUL.match(letter) else "han" if HAN.match(letter) else
-            unicodedata.name(letter, "?").partition(" ")[0] for letter in letters
-        }  # fmt: skip
-
-    are_apart = bool(scripts(name)) and bool(scripts(gloss)) and not scripts(name) & scripts(gloss)
+    written, glossed = scripts_of(name), scripts_of(gloss)
+    are_apart = bool(written) and bool(glossed) and written.isdisjoint(glossed)
     return are_apart and kind_of_type(gloss) == Kind.UNKNOWN
 
 

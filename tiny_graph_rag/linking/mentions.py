@@ -21,7 +21,6 @@ from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex
 from tiny_graph_rag.language.folding import (
-    HAS_HANGUL,
     Cut,
     Text,
     fold,
@@ -94,7 +93,6 @@ class MentionFinder:
         known = lru_cache(SPELLINGS_KEPT)
         self.folded = known(lambda row: fold(names.spelling(row)))
         self.letters = known(lambda row: letters_of(names.spelling(row)))
-        self.breaks = known(lambda row: Text.of(names.spelling(row)).ends[:-1])
         self._stems = stems_of_types(graph)
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
@@ -211,29 +209,20 @@ class _Sentence:
         letters = letters_of(self.text.whole[start:end])
         return any(self.finder.letters(row) == letters for row in reading.rows)
 
-    def _is_as_spaced(self, reading: NameReading) -> bool:
-        """Whether a spelling is divided into the same words."""
-        breaks = self.text.breaks_in(reading.start, reading.end)
-        return any(self.finder.breaks(row) == breaks for row in reading.rows)
-
     def _apart(self, readings: Sequence[NameReading]) -> list[NameReading]:
-        """Of readings on the same place one, in the text's order."""
+        """Of readings on the same place one, in the text's order: the longest, particles that fit, the last
+        (of the Crown Inn not *the Crown*)."""
         if len(readings) < 2:
             return list(readings)
         taken = bytearray(len(self.text.kept))
         apart = []
-        for reading in sorted(readings, key=self._preference):
+        for reading in sorted(
+            readings, key=lambda one: (one.start - one.end, one.fit is ParticleFit.MISFIT, -one.start)
+        ):
             if taken.find(1, reading.start, reading.end) < 0:
                 taken[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
                 apart.append(reading)
         return sorted(apart, key=lambda reading: reading.start)
-
-    def _preference(self, reading: NameReading) -> tuple[bool, int, bool, int]:
-        """First the same division into words (in Hangul any will do), the longest, particles that fit, the
-        last: of the Crown Inn not *the Crown*."""
-        hangul = HAS_HANGUL.search(self.text.kept, reading.start, reading.end) is not None
-        respaced = not hangul and not self._is_as_spaced(reading)
-        return respaced, reading.start - reading.end, reading.fit is ParticleFit.MISFIT, -reading.start
 
     def _mention(self, reading: NameReading, grade: Grade) -> Mention:
         start, end = self.text.span(reading.start, reading.end)

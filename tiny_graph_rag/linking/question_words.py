@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
-from tiny_graph_rag.language.folding import WITHOUT_CASE, folded_letters
+from tiny_graph_rag.language.folding import WITHOUT_CASE, folded_letters, scripts_of
 from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.kinds import (
     KINDS_ASKED,
@@ -312,11 +312,6 @@ class RelationWords:
         return [*content[-1:], *telling[-1:]]
 
 
-def scripts_of(text: str) -> frozenset[str]:
-    """The scripts of a text's letters, by the first word of their Unicode names."""
-    return frozenset(unicodedata.name(letter, "?").partition(" ")[0] for letter in text if letter.isalpha())
-
-
 def extent(text: str) -> int:
     """How long a text is, in letters of an alphabet: a syllable of Hangul is two, an ideograph three."""
     return sum(
@@ -359,10 +354,8 @@ def types_say_something(graph: KnowledgeGraph) -> bool:
 def _relations_by_type(graph: KnowledgeGraph) -> dict[str, NDArray[np.int64]]:
     """counts: (relation types,), a part of the column at a time, since counting takes a wide copy of it."""
     types = graph.relations.types
-    counts = np.zeros(len(types.names), dtype=np.int64)
-    for start in range(0, len(types.codes), ROWS_AT_ONCE):
-        counts += np.bincount(types.codes[start : start + ROWS_AT_ONCE], minlength=len(counts))
-    return {"counts": counts}
+    parts = np.array_split(types.codes, len(types.codes) // ROWS_AT_ONCE + 1)
+    return {"counts": np.sum([np.bincount(part, minlength=len(types.names)) for part in parts], axis=0)}
 
 
 def _to_places(graph: KnowledgeGraph) -> list[int]:
