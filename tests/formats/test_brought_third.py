@@ -96,6 +96,13 @@ def test_types_are_those_that_say_something(own_folder: Path, name: str, content
     assert {**types, "Cy": "boy"} == {"Ann": "girl", "Ben": "boy", "Cy": "boy"}
 
 
+def test_a_type_that_few_rows_repeat_is_no_detail(own_folder: Path) -> None:
+    rows = "source,target,relationship_type,type\nAnn,Ben,knows,knows\nBen,Ann,,likes\n"
+    graph = read(own_folder, rows, "g.csv")
+    assert told(graph) == [("Ann", "knows", "Ben"), ("Ben", "likes", "Ann")]
+    assert not any(graph.relations.details)
+
+
 def test_ids_of_documents_are_no_ids_of_entities(own_folder: Path) -> None:
     table = "id,entity,entity_type\nd1,Ann,girl\nd1,Ben,boy\nd2,Ann,girl\n"
     (own_folder / "entities.csv").write_text(table, encoding="utf-8")

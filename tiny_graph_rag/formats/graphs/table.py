@@ -139,7 +139,7 @@ class Table:
                     del left[name]
                     continue
                 pairs = zip(before, self.cells(name), strict=True)
-                left[name] = [None if first in (None, "") else cell for first, cell in pairs]
+                left[name] = [None if first in (None, "", cell) else cell for first, cell in pairs]
         rest = [name for name, cells in left.items() if not _is_blank(cells)]
         if not rest:
             return Strings.blank(self.rows)
