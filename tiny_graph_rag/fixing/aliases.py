@@ -256,17 +256,14 @@ def _ends_or_runs(words: Sequence[str], whole: Sequence[str]) -> bool:
 def _spans(text: Text) -> Iterator[list[Span]]:
     """Runs of words that may be short for a name, the longest first: each as it stands, and where it is
     Korean, also without the particles that it may end in."""
-    capitals = sum(text.whole[text.bounds(place)[0]].isupper() for place in range(1, len(text.words)))
-    is_title = 3 * capitals >= 2 * len(text.words)  # nearly all words have a capital
+    is_title = 3 * sum(text.capitals[1:]) >= 2 * len(text.words)  # nearly all words have a capital
     for size in range(min(MOST_WORDS, len(text.words)), 0, -1):
         for first in range(len(text.words) - size + 1):
             last = first + size - 1
             if _is_nameless(text, first) or _is_nameless(text, last):
                 continue
             start, (begin, end) = text.bounds(first)[0], text.bounds(last)
-            capital = not is_title and any(
-                text.whole[text.bounds(place)[0]].isupper() for place in range(max(first, 1), last + 1)
-            )
+            capital = not is_title and any(text.capitals[max(first, 1) : last + 1])
             word, spans = text.whole[begin:end], []
             for cut in (len(word), *_cuts(word)):
                 words = (*text.words[first:last], fold(word[:cut]))
@@ -286,7 +283,7 @@ def _is_capital(text: Text, place: int) -> bool:
     """Whether a word stands there inside the sentence that begins with a capital."""
     if not 0 < place < len(text.words) or text.words[place] in NAMELESS:
         return False
-    return text.whole[text.bounds(place)[0]].isupper()
+    return text.capitals[place]
 
 
 def _cuts(word: str) -> Iterator[int]:

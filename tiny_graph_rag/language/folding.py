@@ -120,7 +120,8 @@ class Text:
     """The words of a text, one after the other.
 
     kept: the folded characters of all words, as `fold` gives them; firsts, lasts: of each the first and the
-    last character of `whole` that it came from. words: each folded; starts, ends: its bounds in `kept`.
+    last character of `whole` that it came from. words: each folded; starts, ends: its bounds in `kept`;
+    capitals: whether it begins with one, `I` left out.
     """
 
     whole: str
@@ -130,6 +131,7 @@ class Text:
     words: list[str]
     starts: list[int]
     ends: list[int]
+    capitals: list[bool]
 
     @classmethod
     def of(cls, whole: str) -> Text:
@@ -145,7 +147,11 @@ class Text:
         ends = list(accumulate(map(len, words)))
         kept = [place for place, letter in enumerate(parts) if letter != " "]
         firsts, lasts = ([bounds[place] for place in kept] for bounds in (firsts, lasts))
-        return cls(whole, "".join(words), firsts, lasts, words, [0, *ends[:-1]] if ends else [], ends)
+        starts = [0, *ends[:-1]] if ends else []
+        capitals = [
+            whole[firsts[start]].isupper() and word != "i" for start, word in zip(starts, words, strict=True)
+        ]
+        return cls(whole, "".join(words), firsts, lasts, words, starts, ends, capitals)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text a stretch of `kept` stands."""

@@ -38,7 +38,6 @@ from tiny_graph_rag.language.function_words import (
     FUNCTION_WORDS,
     NAMELESS,
     PARTICLES,
-    final_consonant,
     table,
 )
 
@@ -66,7 +65,6 @@ ABOUT_THE_NAMED = (
     *TIES, "존재", "인물", "개체", "문맥", "맥락", "가리키", "지칭", "의미", "설명", "대상",
     "context", "refer",
 )  # fmt: skip
-LONE_PARTICLES = frozenset(("를", "을", "은", "는", "이", "가"))
 NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "which river", "무슨 짐승"
 
 ENGLISH_SUFFIXES = {  # by their last letter; longest first where one ends in another
@@ -166,8 +164,8 @@ def is_question_word(word: str) -> bool:
 
 def asks_about_the_named(word: str) -> bool:
     """Whether a word asks about the thing that the question names, and so says nothing of any other: 관계,
-    의미, relationship; or is a particle that stands alone, as in 누구(무엇)를."""
-    return word.startswith(ABOUT_THE_NAMED) or word in LONE_PARTICLES
+    의미, relationship."""
+    return word.startswith(ABOUT_THE_NAMED)
 
 
 def is_return_word(word: str) -> bool:
@@ -239,14 +237,7 @@ def _korean_stem(word: str) -> str:
             if word[-size:] in endings:
                 word = word[:-size]
                 break
-    return _without_past(word)
-
-
-def _without_past(word: str) -> str:
-    """태어났 → 태어나: the past tense of a verb whose stem ends in a vowel."""
-    if len(word) <= KOREAN_STEM or final_consonant(word[-1]) != PAST:
-        return word
-    return word[:-1] + chr(ord(word[-1]) - PAST)
+    return word
 
 
 def dictionary_form(word: str) -> str:

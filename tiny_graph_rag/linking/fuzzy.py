@@ -69,7 +69,6 @@ def _stretches(whole: str, stems: frozenset[str]) -> Iterator[tuple[int, int, bo
     """
     text = Text.of(whole)
     kept, words = text.kept, text.words
-    is_upper = [whole[text.firsts[start]].isupper() for start in text.starts]
     is_content = [word not in NAMELESS and stem_of(word) not in stems for word in words]
     for first, word in enumerate(words):
         for last in range(first, min(first + MOST_WORDS, len(words))):
@@ -77,7 +76,7 @@ def _stretches(whole: str, stems: frozenset[str]) -> Iterator[tuple[int, int, bo
             if not content or word in NAMELESS or words[last] in NAMELESS:
                 continue
             start, begin, end = text.starts[first], text.starts[last], text.ends[last]
-            named = True in is_upper[max(first, 1) : last + 1] if True in is_upper else content > 1
+            named = True in text.capitals[max(first, 1) : last + 1] if True in text.capitals else content > 1
             yield *text.span(start, end), named or HAS_HANGUL.match(kept, end - 1) is not None
             for cut in range(end - 1, max(begin + 1, end - 1 - LONGEST_REST), -1):
                 if not HAS_HANGUL.fullmatch(kept, cut, cut + 1):

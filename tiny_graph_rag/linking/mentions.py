@@ -123,15 +123,10 @@ class MentionFinder:
 
 class _Sentence:
     """One text and all that it may mean. readings: every stretch that is a spelling of the graph,
-    overlapping ones too, by start and end. is_upper: of each word."""
+    overlapping ones too, by start and end."""
 
     def __init__(self, finder: MentionFinder, whole: str) -> None:
         self.finder, self.names, self.text = finder, finder.names, Text.of(whole)
-        firsts, words = self.text.firsts, self.text.words
-        self.is_upper = [
-            whole[firsts[start]].isupper() and word != "i"
-            for start, word in zip(self.text.starts, words, strict=True)
-        ]
         self.readings = list(self._looked_up(self.text.kept))
         plain = without_accents(self.text.kept)
         if plain != self.text.kept and len(plain) == len(self.text.kept):
@@ -180,10 +175,9 @@ class _Sentence:
     @cached_property
     def case_counts(self) -> bool:
         """Whether capitals are evidence: not where all words have one, or none."""
-        cased = [word[0].islower() or word[0].isupper() for word in self.text.words]
-        return True in self.is_upper and any(
-            has_case and not upper for has_case, upper in zip(cased, self.is_upper, strict=True)
-        )
+        words = zip(self.text.words, self.text.capitals, strict=True)
+        is_mixed = any(word[0].islower() and not capital for word, capital in words)
+        return is_mixed and True in self.text.capitals
 
     def _grade(self, reading: NameReading) -> Grade:
         starts = self.text.starts
@@ -193,7 +187,7 @@ class _Sentence:
         stretch = self.text.kept[reading.start : reading.end]
         content = [word for word in (*self.text.words[first:last], part) if word not in NAMELESS]
         is_clear = not all(map(self.finder.is_of_relations, content))
-        capitals = self.is_upper[first if is_clear else max(first, 1) : last + 1]
+        capitals = self.text.capitals[first if is_clear else max(first, 1) : last + 1]
         has_digit = DIGIT.search(stretch) is not None
         if has_digit and len(stretch) > 1:
             return Grade.NAMED
