@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import NotJsonError, Record, parse_json, read_yaml
@@ -25,9 +25,6 @@ from tiny_graph_rag.files import (
 )
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import said
-
-if TYPE_CHECKING:
-    pass
 
 LISTED = 20  # columns that a message names
 CELL_BYTES = 8  # of a column in memory, at least
