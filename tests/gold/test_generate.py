@@ -13,9 +13,18 @@ import pytest
 
 from tests.conftest import ROOT, kg, read_json, real, write_kg
 from tests.gold import brute_force
+from tests.linking.test_names import graph_of
 from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.gold.generate import Generated, Wanted, apportioned, generate, parse_hops, parse_shapes
+from tiny_graph_rag.gold.generate import (
+    Generated,
+    Wanted,
+    apportioned,
+    generate,
+    names_an_answer,
+    parse_hops,
+    parse_shapes,
+)
 from tiny_graph_rag.gold.shapes import SHAPES
 from tiny_graph_rag.gold.variants import VARIANTS
 from tiny_graph_rag.graph.names import NameIndex
@@ -105,6 +114,19 @@ def test_no_question_names_its_answer_and_each_names_its_seeds(sample: tuple[str
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("question", "answer", "is_named"),
+    [
+        ("서울 성북동 별서가 있는 곳은?", "서울특별시", True),
+        ("부여 정림사지가 있는 곳은?", "부여군", True),
+        ("경복궁이 있는 곳은?", "서울특별시", False),
+        ("Where is Crane Water?", "Crane Water House", False),
+    ],
+)
+def test_a_town_is_named_without_what_it_is(question: str, answer: str, is_named: bool) -> None:
+    assert names_an_answer(graph_of([answer]), question, [0]) == is_named
+
+
 def test_every_shape_and_variant_is_there_and_shares_a_group_with_its_question(
     sample: tuple[str, Generated],
 ) -> None:

@@ -139,8 +139,15 @@ def test_korean_knows_common_types_and_reads_korean_ones(name: str, phrases: tup
     assert phrases_of(name) == phrases
 
 
-TYPES = dict.fromkeys(("Ann", "Bea", "Cy", "Eve", "Dr. Roy"), "PERSON")
-TYPES |= {"Baboon": "ANIMAL", "Cheetah": "ANIMAL", "Rope": "THING", "Old rope": "THING", "Cigars": "THING"}
+TYPES = dict.fromkeys(("Ann", "Bea", "Cy", "Eve", "Dr. Roy", "나의 딸"), "PERSON")
+TYPES |= {
+    "나의 딸": "PERSON",
+    "Baboon": "ANIMAL",
+    "Cheetah": "ANIMAL",
+    "Rope": "THING",
+    "Old rope": "THING",
+    "Cigars": "THING",
+}
 TYPES |= {
     "Dover": "CITY",
     "Calais": "CITY",
@@ -262,6 +269,13 @@ def asked(wording: Wording, asks: str) -> str | None:
         ("Ann RECEIVED Tours", "(Ann)-[:RECEIVED]->(?)", None, ""),
         # A thing without a noun does not stand in the middle.
         ("Ann OWNS Rope; Rope LOCATED_IN Dover", "(Ann)-[:OWNS]->()-[:LOCATED_IN]->(?)", None, ""),
+        # 나의 어머니 is hers who asks, unless it is a name.
+        (
+            "나의 딸 LIVES_IN Dover",
+            "(나의 딸)-[:LIVES_IN]->(?)",
+            "Where does 나의 딸 live?",
+            "‘나의 딸’이 사는 도시는 어디인가?",
+        ),
         # A medium is no group; what happens is no place.
         (
             "Tide PUBLISHED_IN Union",

@@ -7,6 +7,7 @@ The same graph, options and seed give the same bytes on every machine: all chanc
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,6 +130,9 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     return Generated(tuple(made), maker.wording.language, quotas, dict(found), unsaid)
 
 
+_TOWN = re.compile("(?<=[가-힣]{2})(특별자치시|특별자치도|특별시|광역시|시|군|구)$")
+
+
 def apportioned(n: int, shares: Mapping[str, float]) -> dict[str, int]:
     """n in these shares, by largest remainder."""
     total = sum(shares.values())
@@ -148,9 +152,10 @@ def language_of(graph: KnowledgeGraph) -> str:
 
 
 def names_an_answer(graph: KnowledgeGraph, text: str, answers: Sequence[int]) -> bool:
-    """Whether a question says the name or an alias of one of its answers, or holds the name within a word."""
+    """Whether a question says the name or an alias of one of its answers, or holds the name within a word, of
+    a Korean town without what it is (서울 for 서울특별시)."""
     entities, folded = graph.entities, fold(text)
-    names = [str(entities.names[answer]) for answer in answers]
+    names = [_TOWN.sub("", str(entities.names[answer])) for answer in answers]
     aliases = [alias for answer in answers for alias in entities.aliases[answer]]
     is_within = any(len(fold(name)) > 1 and fold(name) in folded for name in names)
     return is_within or any(stands_in(spelling, text) for spelling in (*names, *aliases))

@@ -22,6 +22,7 @@ from tiny_graph_rag.language.particles import with_particle
 from tiny_graph_rag.language.words import words_of_name
 
 _MARK = re.compile("~(으로|[이을과](?= ))?")
+_OWN = re.compile("(나의?|내|저의?|제|너의?|네|우리) |.$")  # a name that begins so, or has one letter
 _HEAD = re.compile(r"\{(\w+)(?:=(\w+))?\}")
 _HEADS = {Kind.PLACE: "곳", Kind.WORK: "작품", Kind.GROUP: "단체", Kind.DATE: "때"}
 _ANY = table("것 곳 작품 단체 직장 사물 사람 행사")  # nouns of phrases that any kind of thing may replace
@@ -98,12 +99,13 @@ class Korean(Wording):
         return (backward, forward) if step.direction == "in" else (forward, backward)
 
     def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase:
-        """Titles, events and single syllables stand in quotes: 나가 would be read as a verb."""
+        """Titles, events, single syllables and what begins with a pronoun stand in quotes: 나가 would be read
+        as a verb, 나의 아버지 as the father of who asks."""
         names = []
         for seed in seeds:
             name, kind = self.name(seed, called), self.kind_of[seed]
             is_title = kind == Kind.WORK or (kind == Kind.OTHER and " " in name)
-            is_quoted = len(name) == 1 or (is_title and name not in self.pronouns.values())
+            is_quoted = _OWN.match(name) or (is_title and name not in self.pronouns.values())
             names.append(f"‘{name}’" if is_quoted else name)
         both = f"{with_particle(names[0], '과')} {names[1]}" if len(names) > 1 else names[0]
         return NounPhrase(both, len(names) > 1)
