@@ -184,9 +184,10 @@ LISTED = 2 / 3  # of a text's words: German and Dutch share fewer with English, 
 
 def is_in_listed_language(text: str) -> bool:
     """Whether we know the function words of a text's language: whether most of its words are Korean, or
-    English by the dictionary. Short words stand in many languages' dictionaries: of several, half are our
-    function words."""
-    telling = [word.text for word in words_of(text)]
+    English by the dictionary. Words with a capital inside the text are names and tell nothing. Short
+    words stand in many languages' dictionaries: of several, half are our function words."""
+    words = words_of(text)
+    telling = [word.text for place, word in enumerate(words) if not place or not text[word.start].isupper()]
     short = [word for word in telling if len(word) <= SHORT and word.isascii() and word.isalpha()]
     if len(short) > 1 and 2 * sum(word in NAMELESS for word in short) < len(short):
         return False

@@ -8,11 +8,10 @@ several content words, words that the graph's relations are named with, function
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +20,7 @@ from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex
 from tiny_graph_rag.language.folding import (
+    HAS_HANGUL,
     Cut,
     Text,
     fold,
@@ -93,6 +93,7 @@ class MentionFinder:
         known = lru_cache(SPELLINGS_KEPT)
         self.folded = known(lambda row: fold(names.spelling(row)))
         self.letters = known(lambda row: letters_of(names.spelling(row)))
+        self.breaks = known(lambda row: Text.of(names.spelling(row)).ends[:-1])
         self._stems = stems_of_types(graph)
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
@@ -139,7 +140,8 @@ class _Sentence:
         table, folded, cuts = self.names.table, self.finder.folded, self.text.cuts()
         for first, (start, _, opens, _) in enumerate(cuts):
             limit = start + table.longest(kept[start : start + BEGINNING]) if opens else 0
-            for cut in islice(cuts, first, None):
+            for place in range(first, len(cuts)):
+                cut = cuts[place]
                 if cut.end > limit:
                     break
                 stretch = kept[start : cut.end]
@@ -174,10 +176,21 @@ class _Sentence:
 
     @cached_property
     def case_counts(self) -> bool:
-        """Whether capitals are evidence: not where all words have one, or none."""
-        words = zip(self.text.words, self.text.capitals, strict=True)
-        is_mixed = any(word[0].islower() and not capital for word, capital in words)
-        return is_mixed and True in self.text.capitals
+        """Whether capitals are evidence: not where most words have one that belong to no reading and don't
+        begin the text; where there are none such, not where all words have one, or none."""
+        capitals = self.text.capitals
+        covered = bytearray(len(self.text.kept))
+        for reading in self.readings:
+            covered[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
+        cased = [
+            (start and not covered[start], capital)
+            for start, word, capital in zip(self.text.starts, self.text.words, capitals, strict=True)
+            if capital or word[0].islower()
+        ]
+        outside = [capital for is_outside, capital in cased if is_outside]
+        if outside:
+            return True in capitals and 2 * sum(outside) <= len(outside)
+        return True in capitals and not all(capital for _, capital in cased)
 
     def _grade(self, reading: NameReading) -> Grade:
         starts = self.text.starts
@@ -188,14 +201,14 @@ class _Sentence:
         content = [word for word in (*self.text.words[first:last], part) if word not in NAMELESS]
         is_clear = not all(map(self.finder.is_of_relations, content))
         capitals = self.text.capitals[first if is_clear else max(first, 1) : last + 1]
+        has_capital = True in capitals and self.case_counts
         has_digit = DIGIT.search(stretch) is not None
-        if has_digit and len(stretch) > 1:
+        if (has_digit and len(stretch) > 1) or (has_capital and self._is_as_written(reading)):
             return Grade.NAMED
-        if True in capitals and self.case_counts and self._is_as_written(reading):
-            return Grade.NAMED
-        if not is_clear:
+        if not is_clear and not has_capital:
             return Grade.RELATION if content or last > first else Grade.FUNCTION
-        return Grade.NAMED if len(content) > 1 or not (has_digit or stretch.islower()) else Grade.WORD
+        is_sure = is_clear and (len(content) > 1 or not (has_digit or stretch.islower()))
+        return Grade.NAMED if is_sure else Grade.WORD
 
     def _is_as_written(self, reading: NameReading) -> bool:
         """Whether a spelling has the same letters in the same case."""
@@ -203,15 +216,29 @@ class _Sentence:
         letters = letters_of(self.text.whole[start:end])
         return any(self.finder.letters(row) == letters for row in reading.rows)
 
+    def _is_respaced(self, reading: NameReading) -> bool:
+        """Whether no spelling is divided into the same words."""
+        start, end, ends = reading.start, reading.end, self.text.ends
+        breaks = [stop - start for stop in ends[bisect_right(ends, start) : bisect_left(ends, end)]]
+        hangul = HAS_HANGUL.search(self.text.kept, start, end) is not None
+        return not hangul and all(self.finder.breaks(row) != breaks for row in reading.rows)
+
     def _apart(self, readings: Sequence[NameReading]) -> list[NameReading]:
-        """Of readings on the same place one, in the text's order: the longest, particles that fit, the last
-        (of the Crown Inn not *the Crown*)."""
+        """Of readings on the same place one, in the text's order: one that is divided into the same words
+        (in Hangul any will do), the longest, particles that fit, the last: of the Crown Inn not *the
+        Crown*."""
         if len(readings) < 2:
             return list(readings)
         taken = bytearray(len(self.text.kept))
         apart = []
         for reading in sorted(
-            readings, key=lambda one: (one.start - one.end, one.fit is ParticleFit.MISFIT, -one.start)
+            readings,
+            key=lambda one: (
+                self._is_respaced(one),
+                one.start - one.end,
+                one.fit is ParticleFit.MISFIT,
+                -one.start,
+            ),
         ):
             if taken.find(1, reading.start, reading.end) < 0:
                 taken[reading.start : reading.end] = b"\1" * (reading.end - reading.start)

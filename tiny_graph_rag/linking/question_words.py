@@ -304,9 +304,9 @@ class RelationWords:
         return known
 
     def _heads(self, code: int) -> list[str]:
-        """The last word of content of a type's name; and of `birthPlace`, whose last word only says of what
-        kind the answer is, the one before too."""
-        words = words_of_name(self.names[code])
+        """The last word of content of a type's name (of `film__actor__name`, the last part's); and of
+        `birthPlace`, whose last word only says of what kind the answer is, the one before too."""
+        words = words_of_name(self.names[code].split("__")[-1])
         content = [word for word in words if not is_function_word(word)]
         telling = [word for word in content if word not in KINDS_ASKED and synonyms(word)]
         return [*content[-1:], *telling[-1:]]
