@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tiny_graph_rag.language.folding import Text, fold
+from tiny_graph_rag.language.folding import LONGEST_RUN, Text, fold, nfc, nfd
 from tiny_graph_rag.language.function_words import ParticleFit, particles
 
 
@@ -75,3 +76,17 @@ def test_folding_a_text_of_ascii_is_folding_any_text() -> None:
 )
 def test_particles_fit_the_last_sound(name: str, rest: str, fit: ParticleFit) -> None:
     assert particles(name, rest) is fit
+
+
+@given(st.text(alphabet="aé가ᄀ\u0301\u0323\u0f71＝\u0338= ", max_size=40))
+def test_nfc_and_nfd_are_unicodes_where_no_run_of_marks_is_longer_than_text_has(text: str) -> None:
+    longest = max(map(len, re.findall(r"[^\w\s!-~]+", text)), default=0)
+    assume(longest <= LONGEST_RUN)
+    assert (nfc(text), nfd(text)) == tuple(unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
+
+
+def test_a_longer_run_of_marks_is_normalised_in_parts_and_stays_so() -> None:
+    text = "x" + "\u0323\u0301" * 5_000 + "é"
+    assert nfc(nfc(text)) == nfc(text)
+    assert nfd(nfd(text)) == nfd(text)
+    assert sorted(nfd(text)) == sorted(unicodedata.normalize("NFD", text))

@@ -16,17 +16,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+LONGEST_RUN = 30  # combining marks on one letter, as in Unicode's Stream-Safe Text Format (UAX 15)
+_LONG_RUN = re.compile(rf"[^\w\s!-~]{{{LONGEST_RUN + 1},}}")  # of combining marks, or of other signs
 
 
 def nfc(text: str) -> str:
     """Unicode composition form C: the same Hangul whether a Mac or a keyboard wrote it."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    return text if text.isascii() else _normalized("NFC", text)
 
 
 def nfd(text: str) -> str:
     """Unicode decomposition form D: letters and marks apart, Hangul as its jamo."""
-    return text if text.isascii() else unicodedata.normalize("NFD", text)
+    return text if text.isascii() else _normalized("NFD", text)
+
+
+def _normalized(form: Literal["NFC", "NFD"], text: str) -> str:
+    """Longer runs of marks are normalised in parts: sorting one takes time with the square of its length, and
+    a name of 100,000 marks would hold the program for half a minute."""
+    cuts = [0]
+    if len(text) > LONGEST_RUN:
+        for run in _LONG_RUN.finditer(text):
+            cuts += range(run.start() + LONGEST_RUN, run.end(), LONGEST_RUN)
+    parts = zip(cuts, [*cuts[1:], len(text)], strict=True)
+    return "".join(unicodedata.normalize(form, text[start:end]) for start, end in parts)
 
 
 @lru_cache(maxsize=4096)
