@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,6 +27,19 @@ load()
 testing._get_command = cache(testing._get_command)
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
+
+
+def script(path: str) -> ModuleType:
+    """A script of the repository that stands in no package."""
+    spec = importlib.util.spec_from_file_location(path, ROOT / path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PAGES = script("docs/pages.py")
 HANGS = 600  # seconds after which a process is taken to hang; no test measures the clock
 
 # What every process would make anew, which takes most of its start: bytecode, where none is written else, and

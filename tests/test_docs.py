@@ -7,11 +7,9 @@ import tomllib
 
 import pytest
 
-from tests.conftest import ROOT
-from tiny_graph_rag.cli.reference import reference
+from tests.conftest import PAGES, ROOT
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sources import config_yaml
-from tiny_graph_rag.measures.reference import reference as measures_reference
 
 READMES = ("README.md", "README.ko.md")
 SETUP = ("docs/setup.md", "docs/setup.ko.md")  # what the README leaves to them
@@ -21,16 +19,9 @@ def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_the_command_reference_is_what_the_commands_say() -> None:
-    assert read("docs/commands.md") == reference(), (
-        "run: uv run python -m tiny_graph_rag.cli.reference > docs/commands.md"
-    )
-
-
-def test_the_list_of_measures_is_what_the_registry_says() -> None:
-    assert read("docs/measures.md") == measures_reference(), (
-        "run: uv run python -m tiny_graph_rag.measures.reference > docs/measures.md"
-    )
+@pytest.mark.parametrize("name", PAGES.PAGES)
+def test_a_generated_page_is_what_the_code_says(name: str) -> None:
+    assert read(f"docs/{name}") == PAGES.PAGES[name](), "run: uv run python docs/pages.py"
 
 
 def test_the_shipped_config_yaml_is_the_built_in_defaults() -> None:
@@ -52,7 +43,7 @@ def test_the_readme_is_short_and_shows_five_commands_and_more(readme: str) -> No
 @pytest.mark.parametrize("readme", [*READMES, *SETUP])
 def test_options_and_files_in_the_readme_exist(readme: str) -> None:
     text = read(readme)
-    known = set(re.findall(r"`(--[a-z-]+)`", reference())) | {
+    known = set(re.findall(r"`(--[a-z-]+)`", read("docs/commands.md"))) | {
         *("--version", "--extra", "--help", "--clone", "--install-completion"),
         *("--target", "--no-dev", "--from", "--inexact"),  # of pip and uv
     }

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 import re
 from types import ModuleType
 
 import pytest
 
-from tests.conftest import ROOT, read_json
+from tests.conftest import ROOT, read_json, script
 
 PICTURES = ROOT / "docs" / "pictures"
 STALE = "a picture is stale; run: uv run python docs/pictures/make.py"
@@ -17,12 +16,7 @@ STALE = "a picture is stale; run: uv run python docs/pictures/make.py"
 
 @pytest.fixture(scope="module")
 def make() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_pictures", PICTURES / "make.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("docs/pictures/make.py")
 
 
 @pytest.mark.slow

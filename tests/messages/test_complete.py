@@ -30,7 +30,7 @@ from tiny_graph_rag.graph import building
 from tiny_graph_rag.graph.tables import DANGLING, UNDIRECTED, LoadNotes
 from tiny_graph_rag.language.name_forms import Difference
 from tiny_graph_rag.llm.chat import HOW_TO_TURN_ON
-from tiny_graph_rag.measures.reference import KINDS
+from tiny_graph_rag.measures import KINDS
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report import fix_words, tables
 from tiny_graph_rag.report.plain import VERDICT_WORDS

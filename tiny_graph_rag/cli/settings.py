@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.config import all_settings, as_text, find_setting, section_comment, section_names
 from tiny_graph_rag.config.sources import CONFIG_FILE, config_yaml
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.measures.reference import listed
+from tiny_graph_rag.measures import KINDS
 from tiny_graph_rag.messages import ENGLISH, spoken, t
 from tiny_graph_rag.outputs import write_atomically
 from tiny_graph_rag.secret import safe_url
@@ -48,10 +49,23 @@ def settings_command(
 @command("measures")
 def measures(session: Session) -> None:
     """List every measure with its spelling, range, definition and source."""
-    rows = listed()
+    rows = listed_measures()
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, its_span, definition, source in rows:
         session.say(f"{name:{widths[0]}}  {its_span:{widths[1]}}  {definition} [{source}]")
+
+
+CUTOFFS = {"required": "@k", "optional": "[@k]", "none": ""}
+
+
+def listed_measures() -> list[tuple[str, str, str, str]]:
+    """(spelling, range, definition, source) of every measure; ↓ after the range where less is better."""
+    rows = []
+    for kind in map(KINDS.__getitem__, KINDS):
+        high = "∞" if math.isinf(kind.high) else f"{kind.high:g}"
+        span = f"{kind.low:g}–{high}{'' if kind.higher_is_better else ' ↓'}"
+        rows.append((kind.name + CUTOFFS[kind.cutoff], span, t(kind.definition), kind.source))
+    return rows
 
 
 NAME = "my-graph"
