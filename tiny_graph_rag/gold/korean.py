@@ -99,8 +99,7 @@ class Korean(Wording):
         return (backward, forward) if step.direction == "in" else (forward, backward)
 
     def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase:
-        """Titles, events, single syllables and what begins with a pronoun stand in quotes: 나가 would be read
-        as a verb, 나의 아버지 as the father of who asks."""
+        """Titles, events, single letters and what begins with 나의 stand in quotes: 나가 reads as a verb."""
         names = []
         for seed in seeds:
             name, kind = self.name(seed, called), self.kind_of[seed]

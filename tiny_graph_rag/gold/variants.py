@@ -15,7 +15,7 @@ from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.folding import fold, nfc, nfd
+from tiny_graph_rag.language.folding import fold, nfc, nfd, scripts_of
 from tiny_graph_rag.language.kinds import Kind
 
 VARIANTS = ("alias-noise", "coreference")
@@ -62,14 +62,15 @@ def variant(
 def noisy_name(
     graph: KnowledgeGraph, entity: int, names: NameIndex, chance: random.Random
 ) -> tuple[str, str] | None:
-    """What somebody might call the entity, and how that differs: an "alias" that means it alone, or a slip of
-    "spelling" that means nothing else in the graph, by lot."""
+    """What somebody might call the entity, and how that differs: an "alias" in its script that means it
+    alone, or a slip of "spelling" that means nothing else in the graph, by lot."""
     name = str(graph.entities.names[entity])
     aliases = [
         alias
         for alias in graph.entities.aliases[entity]
         if len(alias) > 1
         and alias.isprintable()
+        and scripts_of(alias) == scripts_of(name)
         and fold(alias) != fold(name)
         and names.resolve(alias)[0] == (entity,)
     ]
