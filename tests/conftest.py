@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
 
 
+@cache
 def script(path: str) -> ModuleType:
     """A script of the repository that stands in no package."""
     spec = importlib.util.spec_from_file_location(path, ROOT / path)
@@ -39,7 +40,7 @@ def script(path: str) -> ModuleType:
     return module
 
 
-PAGES = script("docs/pages.py")
+PAGES = "docs/pages.py"
 HANGS = 600  # seconds after which a process is taken to hang; no test measures the clock
 
 # What every process would make anew, which takes most of its start: bytecode, where none is written else, and

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from tests.conftest import PAGES, ROOT, read_json, write_gold, write_kg
+from tests.conftest import PAGES, ROOT, read_json, script, write_gold, write_kg
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.config import FLAGS, Config, Setting, all_settings, as_option, find_setting
 from tiny_graph_rag.config.sources import cache_folder, load_config
@@ -186,7 +186,7 @@ limit label patch set quiet lang"""  # what other people's scripts use
 
 def test_options_are_few_none_is_hidden_and_those_of_eval_stay(run_cli) -> None:
     program = typer.main.get_command(app)
-    slots = [(name, option) for name, options in PAGES.commands() for option in options]
+    slots = [(name, option) for name, options in script(PAGES).commands() for option in options]
     slots += [("", option) for option in program.params]
     options = [(name, option) for name, option in slots if option.param_type_name == "option"]
     assert len(options) <= 250

@@ -10,7 +10,7 @@ import pytest
 import typer
 from click.testing import Result
 
-from tests.conftest import PAGES
+from tests.conftest import PAGES, script
 from tiny_graph_rag.cli.command import app, load
 from tiny_graph_rag.config import Setting, all_settings
 from tiny_graph_rag.config.sources import config_yaml
@@ -22,7 +22,7 @@ HANGUL = re.compile("[가-힣]")
 # Three English words in a row that are no names: a term, or what stands in code.
 SENTENCE = re.compile(r"(?<![\w`@.{/-])[a-z]{2,}(?: [a-z]{2,}){2,}(?![\w`=])")
 TERMS = {"reciprocal rank fusion"}
-COMMANDS = [name for name, _ in PAGES.commands()]
+COMMANDS = [name for name, _ in script(PAGES).commands()]
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_help_is_korean(command: str, run_cli: Run, monkeypatch: pytest.MonkeyPa
 
 
 def options() -> Iterator[tuple[str, Any]]:
-    for name, parameters in PAGES.commands():
+    for name, parameters in script(PAGES).commands():
         for parameter in parameters:
             if parameter.param_type_name == "option" and parameter.name != "help":
                 yield name, parameter
