@@ -59,8 +59,9 @@ def test_a_folder_of_other_tables_is_not_taken_for_a_graph(own_folder: Path) -> 
 ADMIN = {
     "persons.csv": 'personId:ID(Person),name,born:int,:LABEL\n1,"Moss, Carrie",1967,Person|Actor;Star\n'
     "2,Keanu,1964,Person\n",
-    "films.csv": "filmId:ID(Film),title,:LABEL\n1,The Matrix,Film\n",
-    "roles.csv": ":START_ID(Person),role,:END_ID(Film),:TYPE\n1,Trinity,1,ACTED_IN\n2,Neo,1,ACTED_IN\n",
+    "films.csv": "filmId:ID(Film),title\n1,The Matrix\n",
+    "roles.csv": ":START_ID(Person),from,to,role,:END_ID(Film),:TYPE\n"
+    "1,2 March 1998,August 1998,Trinity,1,ACTED_IN\n2,March 1998,7 August 1998,Neo,1,ACTED_IN\n",
 }
 
 
@@ -71,7 +72,7 @@ def test_neo4j_admins_tables_with_id_spaces(own_folder: Path) -> None:
         graph = read_graph(place)
         assert told(graph) == [(name, "ACTED_IN", "The Matrix") for name in ("Moss, Carrie", "Keanu")]
         types = dict(names_and_types(graph))
-        assert types == {"Moss, Carrie": "Person", "Keanu": "Person", "The Matrix": "Film"}
+        assert types == {"Moss, Carrie": "Person", "Keanu": "Person", "The Matrix": "films"}
     assert [json.loads(record)["role"] for record in graph.relations.details] == ["Trinity", "Neo"]
     details = dict(zip(graph.entities.names, graph.entities.details, strict=True))
     assert json.loads(details["Keanu"]) == {"born": "1964"}

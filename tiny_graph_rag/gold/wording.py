@@ -107,8 +107,8 @@ class Wording(ABC):
         """The question of what one step leads to from `of`; None where nobody asks so."""
 
     def name(self, entity: int, called: Mapping[int, str]) -> str:
-        """What the question calls a seed, without article or particle."""
-        return called.get(entity) or str(self.index.graph.entities.names[entity])
+        """What the question calls a seed, without article or particle; `Red_Cross` has a space."""
+        return called.get(entity) or str(self.index.graph.entities.names[entity]).replace("_", " ")
 
     def is_name(self, entity: int) -> bool:
         """Whether it is called by a name, and not by a noun."""

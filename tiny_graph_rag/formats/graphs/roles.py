@@ -43,6 +43,7 @@ from tiny_graph_rag.formats.words import (
     Role,
 )
 from tiny_graph_rag.graph.building import looks_like_id
+from tiny_graph_rag.language.kinds import is_date
 
 LONGEST_NAME = 120
 MOST_TYPES = 2 / 3  # of the values of a column of types, those that differ
@@ -391,7 +392,7 @@ def _is_time(table: Table, column: str) -> bool:
     texts = (
         table.texts(column) if any(word in pair for pair in TIME_PAIRS for word in words_of(column)) else []
     )
-    return bool(texts) and all(map(TIME.fullmatch, texts))
+    return bool(texts) and all(TIME.fullmatch(text) or is_date(text) for text in texts)
 
 
 # --- ends of relations

@@ -407,7 +407,7 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
             listed=listed,
         )
     for table in tables:
-        if table.is_edges is None:
+        if table.is_edges is None and not table.label:  # of a sheet
             _name_says(table, table.name)
         kinds = set(map(admin_kind, table.names))
         if kinds & {"ID", "START_ID"}:
