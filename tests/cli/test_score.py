@@ -259,6 +259,22 @@ def test_passages_alone_are_measured_without_being_asked_for(run_cli, run: str) 
     assert (found["passages:recall@5"], found["passages:mrr"]) == (0.5, 0.5)
 
 
+@pytest.mark.usefixtures("own_folder")
+@pytest.mark.parametrize(("names", "options", "warns"), [
+    (["n17", "n18"], "", True), (["Ann", "n18"], "", False), (["ANN"], "", False), ([], "", False),
+    (["n17"], "--match rougeL", False),
+])  # fmt: skip
+def test_a_run_of_other_names_than_the_gold_set_says_so(
+    run_cli, names: list[str], options: str, warns: bool
+) -> None:
+    """Ids against names score 0, which is no finding about the retriever."""
+    question = {"question": "Who?", "reference_entities": ["Ann"], "reference_texts": ["Ann came"]}
+    put("gold", json.dumps([{"id": "q", **question}]))
+    put("run", [{"id": "q", "entities": [{"name": name, "text": "Ben went"} for name in names]}])
+    done = run_cli("score --run run --gold gold -o out.json", *options.split())
+    assert ("may name things differently" in done.stderr) == warns
+
+
 def test_with_a_graph_names_and_aliases_become_entities(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "g-KG.json", [("Anna", ["Ann"]), "Ben"])
     put("gold", [{"id": "q", "query": "?", "reference_entities": ["Anna"]}])

@@ -37,10 +37,12 @@ def notes(
     graph: KnowledgeGraph | None = None,
     *,
     selected: bool = False,
+    by_text: bool = False,
 ) -> list[str]:
     """What a reader of the scores should know of the run, as counted warnings.
 
     selected: only some of the gold set's questions were asked for, so that others in the run are no surprise.
+    by_text: texts are compared, not names.
     """
     known = {question.id for question in questions}
     unknown = [key for key in run.rankings if key not in known and not selected]
@@ -60,7 +62,26 @@ def notes(
         lines.append(
             said("the run has no entities; it is scored by what it has, as in {examples}", examples=examples)
         )
-    return [*lines, *_of_ambiguous(run, known, graph)] if graph is not None else lines
+    if graph is not None:
+        return [*lines, *_of_ambiguous(run, known, graph)]
+    return lines if by_text or _share_names(run, questions) else [*lines, said(STRANGE)]
+
+
+STRANGE = (
+    "nothing that was retrieved is a reference of any question: the run and the gold set may name things "
+    "differently (ids and names)"
+)
+
+
+def _share_names(run: WrittenRun, questions: Sequence[Example]) -> bool:
+    """Whether any name or id of the run is a reference; also where either has none."""
+    wanted = {name for question in questions for name in question.grades}
+    texts = (text for row in run.rankings.values() for item in row for text in (item.id, item.name) if text)
+    if not wanted or not any(run.rankings.values()) or not wanted.isdisjoint(texts):
+        return True
+    folded = set(map(fold, wanted))
+    places = (item for row in run.rankings.values() for item in row)
+    return any(fold(item.id) in folded or fold(item.name) in folded for item in places)
 
 
 def _of_ambiguous(run: WrittenRun, questions: Set[str], graph: KnowledgeGraph) -> list[str]:

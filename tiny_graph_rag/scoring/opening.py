@@ -153,7 +153,10 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         _usage(run),
         lambda: [
             *(at(request.gold.name, line) for line in gold.notes),
-            *(at(request.run.name, line) for line in notes(run, questions, graph, selected=is_part)),
+            *(
+                at(request.run.name, line)
+                for line in notes(run, questions, graph, selected=is_part, by_text=by_text)
+            ),
         ],
         questions,
         run,
