@@ -37,12 +37,12 @@ def notes(
     graph: KnowledgeGraph | None = None,
     *,
     selected: bool = False,
-    by_text: bool = False,
+    by_name: bool = True,
 ) -> list[str]:
     """What a reader of the scores should know of the run, as counted warnings.
 
     selected: only some of the gold set's questions were asked for, so that others in the run are no surprise.
-    by_text: texts are compared, not names.
+    by_name: names are compared that the two files may spell differently: not texts, not TREC's ids.
     """
     known = {question.id for question in questions}
     unknown = [key for key in run.rankings if key not in known and not selected]
@@ -64,7 +64,7 @@ def notes(
         )
     if graph is not None:
         return [*lines, *_of_ambiguous(run, known, graph)]
-    return lines if by_text or _share_names(run, questions) else [*lines, said(STRANGE)]
+    return [*lines, said(STRANGE)] if by_name and not _share_names(run, questions) else lines
 
 
 STRANGE = (

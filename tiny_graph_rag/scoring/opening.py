@@ -141,6 +141,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
             kind=match.kind,
         )
     is_part = request.selection is not None
+    by_name = not by_text and not gold.format == run.format == "trec"
     run = run.keyed_by({question.id: question.query for question in gold.questions})
     if graph is None and not by_text and kind_expected(questions) == PASSAGES:
         run = run.of_passages()
@@ -155,7 +156,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
             *(at(request.gold.name, line) for line in gold.notes),
             *(
                 at(request.run.name, line)
-                for line in notes(run, questions, graph, selected=is_part, by_text=by_text)
+                for line in notes(run, questions, graph, selected=is_part, by_name=by_name)
             ),
         ],
         questions,
