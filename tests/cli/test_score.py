@@ -272,7 +272,7 @@ def test_a_run_of_other_names_than_the_gold_set_says_so(
     put("gold", json.dumps([{"id": "q", **question}]))
     put("run", [{"id": "q", "entities": [{"name": name, "text": "Ben went"} for name in names]}])
     done = run_cli("score --run run --gold gold -o out.json", *options.split())
-    assert ("may name things differently" in done.stderr) == warns
+    assert ("no retrieved item is a reference" in done.stderr) == warns
 
 
 def test_with_a_graph_names_and_aliases_become_entities(own_folder: Path, run_cli) -> None:
@@ -285,6 +285,23 @@ def test_with_a_graph_names_and_aliases_become_entities(own_folder: Path, run_cl
     assert [entity["name"] for entity in document["results"][0]["ranked"]] == ["Nobody", "Anna"]
     assert document["summary"]["latency"]["p50"] == 0.02
     assert document["entities"]["Anna"]["name"] == "Anna"
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_a_text_alone_is_a_name_or_else_an_id(run_cli) -> None:
+    """In a run, and of a retriever of the user's own."""
+    names = {"n1": "Anna", "n2": "n1", "n3": "Ben"}
+    graph = {"entities": {id: {"name": name} for id, name in names.items()}, "relationships": []}
+    put("g-KG.json", json.dumps(graph))
+    put("gold.jsonl", [{"id": "q", "query": "?", "reference_entities": ["Ben"]}])
+    put("run", [{"id": "q", "entities": ["n1", "n3"]}])
+    put("mine.py", 'def retrieve(question):\n    return ["n1", "n3"]\n')
+    of_run = scored(run_cli, "--run", "run", "--gold", "gold.jsonl", "-g", "./g-KG.json")
+    files = "--dataset ./gold.jsonl -g ./g-KG.json --retriever ./mine.py:retrieve -o ./own.json"
+    run_cli("eval --skip-generation", *files.split(), code=0)
+    for document in (of_run, read_json(Path("own.json"))):
+        (result,) = document["results"]
+        assert [entity["id"] for entity in result["ranked"]] == ["n2", "n3"]
 
 
 @pytest.mark.usefixtures("own_folder")

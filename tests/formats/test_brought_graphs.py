@@ -138,7 +138,7 @@ def test_ids_that_number_each_type_on_its_own_are_told_apart(own_folder: Path) -
         "1,Ann,knows,2,Ben\n1,Anna,knows,3,Cy\n",
     )
     (line,) = read(own_folder, f"{header}\n{rows}", "h.csv").notes.lines()
-    assert "come with several names" in line
+    assert "relation ends with several names" in line
 
 
 def test_ends_that_few_relations_have_are_details(own_folder: Path) -> None:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
@@ -113,6 +114,7 @@ def _checked(
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_END = "\x1e\x1e"  # put behind the last line: a cell that takes it in was never closed
 
 
 def csv_rows(
@@ -120,7 +122,7 @@ def csv_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Line and cells of each row that has some. delimiter: None for what the first line says.
 
-    Raises `failure` for what is no CSV, InputError for a row that is too wide.
+    Raises `failure` for what is no CSV, and for a quotation mark that takes in the rest of the file.
     """
     first = text.lstrip("\r\n").partition("\n")[0]
     if delimiter is None:
@@ -129,11 +131,16 @@ def csv_rows(
             delimiter = "\x1f"  # one column, whose cells may hold any sign
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     lines = (line[0] for line in _LINE.finditer(text))
-    rows = csv.reader(lines, delimiter=delimiter)
+    rows = csv.reader(chain(lines, [_END]), delimiter=delimiter)
+    last = 0
     try:
         for row in rows:
-            if row:
+            if row and row[-1].endswith(_END) and row != [_END]:
+                why = "a quotation mark opens a cell and none closes it; close it, or remove it"
+                raise failure.at(f"{path.name}:{last + 1}", why)
+            if row and row != [_END]:
                 yield rows.line_num, row
+            last = rows.line_num
     except csv.Error as error:
         place = f"{path}:{rows.line_num}"
         raise failure.at(place, "not CSV: {error}", error=error) from error

@@ -126,6 +126,17 @@ class NameIndex:
         return frozenset(entity for name in names for entity in self.resolve(name)[0])
 
 
+def entities_returned(graph: KnowledgeGraph, names: NameIndex, id: str, name: str) -> tuple[int, ...]:
+    """The entities that an item of a ranking means: by its id, else by its name, ascending; a text alone is a
+    name, or else an id. Empty where the graph has neither."""
+    rows = graph.row_of_id
+    if id in rows:
+        return (rows[id],)
+    text = name or id
+    entities, _ = names.resolve(text)
+    return entities or ((rows[text],) if text in rows else ())
+
+
 class Table(KeyTable):
     """The keys of folded spellings. reach: uint16, for the first characters of spellings the most that one
     has."""

@@ -19,7 +19,7 @@ from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.gold.resolve import note_of_several
 from tiny_graph_rag.graph.bfs import BreadthFirst, Neighbourhood, paths_back
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.names import NameIndex, entities_returned
 from tiny_graph_rag.graph.tables import SLOTS_AT_ONCE, Adjacency, entity_ranges
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.messages import listed, said
@@ -240,16 +240,14 @@ class ReturnedNames:
         self.known = len(task.graph)
         self.strangers: dict[str, int] = {}
         self.several: dict[str, None] = {}
-        self._names = NameIndex.of(task.graph)
-        self._rows = {key: row for row, key in enumerate(task.graph.entities.ids)}
+        self._graph, self._names = task.graph, NameIndex.of(task.graph)
 
     def ranking(self, places: Iterable[Retrieved]) -> dict[int, Retrieved]:
         """The entities in order, each with the first place that means it."""
         ranking: dict[int, Retrieved] = {}
         for place in places:
             name = place.name or place.id
-            row = self._rows.get(place.id) if place.id else None
-            entities = self._names.resolve(name)[0] if row is None else (row,)
+            entities = entities_returned(self._graph, self._names, place.id, place.name)
             if len(entities) > 1:
                 self.several[name] = None
             stranger = (

@@ -16,7 +16,7 @@ from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments, note_of_several, references_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.names import NameIndex, entities_returned
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import judge
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind, RetrievedContext
@@ -56,7 +56,7 @@ def notes(
         len(row) - len({item.key for item in row}) for key, row in run.rankings.items() if key in known
     )
     lines = counted(unknown, len(missing), missing[:3], twice, failed)
-    if not run.lists_entities:
+    if not run.lists_entities and any(question.grades for question in questions):
         kinds = [(RELATIONS, run.relations), (PASSAGES, run.passages)]
         examples = ", ".join(f"{kind}:recall@5" for kind, lists in kinds if lists is not None)
         lines.append(
@@ -68,8 +68,8 @@ def notes(
 
 
 STRANGE = (
-    "nothing that was retrieved is a reference of any question: the run and the gold set may name things "
-    "differently (ids and names)"
+    "no retrieved item is a reference of any question. The run may use ids where the gold set uses names; "
+    "with -g GRAPH, both count as the entity"
 )
 
 
@@ -218,7 +218,6 @@ def _on_graph(
     graph: KnowledgeGraph,
     index: NameIndex,
 ) -> Stretch:
-    rows = graph.row_of_id
     strangers: dict[str, int] = {}
     wanted: dict[str, int] = {}  # folded names of references that the graph lacks → their strangers
     known: dict[Retrieved, tuple[int, ...]] = {}
@@ -226,8 +225,7 @@ def _on_graph(
     def meanings_of(place: Retrieved) -> tuple[int, ...]:
         bare = Retrieved(place.name, place.id)
         if bare not in known:
-            by_id = rows.get(place.id)
-            known[bare] = index.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
+            known[bare] = entities_returned(graph, index, place.id, place.name)
             if not known[bare]:
                 # What graph and run both name is a hit, also where the graph lacks it.
                 code = next((wanted[name] for name in map(fold, place[:2]) if name in wanted), None)

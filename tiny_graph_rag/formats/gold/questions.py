@@ -36,8 +36,8 @@ STRING_LISTS = (
 LISTS = ("reference_entities", *STRING_LISTS)
 NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
 IDS_TWICE = (
-    "ids used twice: {n}, such as {id}; the later question is called {id}-2. If they are ids of the "
-    "documents that answer, say so in NAME-columns.yaml: reference_chunks: id"
+    "ids used twice: {n}, such as {id}; the later question is called {id}-2. If these are ids of the source "
+    "documents, write this line in NAME-columns.yaml: reference_chunks: id"
 )
 AS_LIST = ". Write {value}"
 MISSING = "{field} is missing"

@@ -55,7 +55,9 @@ TOLD = {
     "other literals": Role.DETAIL,
 }
 FORMS = {".nq": "N_QUADS", ".trig": "TRIG"}  # by the file's ending; N-Triples are Turtle
-REMOTE = "its @context stands on the web, where nothing is read; write what it holds into the file"
+REMOTE = (
+    "its @context is on the web, and nothing is downloaded. Copy the content of the @context into the file"
+)
 # Declarations that name more than a short text; Protégé's name the beginnings of IRIs.
 _GROWING = re.compile(rb"<!ENTITY(?!\s+[\w.-]+\s+(['\"])[^'\"&%]{0,200}\1\s*>)")
 _UNNAMED = re.compile("_:[0-9a-f]{24,32}")

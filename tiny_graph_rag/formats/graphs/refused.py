@@ -35,8 +35,8 @@ DOT = (
     "networkx.write_graphml(networkx.nx_pydot.read_dot('{file}'), '{stem}.graphml')"
 )
 RESULT = (
-    "the result of a query as text. Save it as JSON in Neo4j Browser, or read the database: convert -g "
-    "neo4j://localhost -o {stem}-KG.json"
+    "this is the result of a query as text. Save it as JSON in Neo4j Browser, or read the database: "
+    "convert -g neo4j://localhost -o {stem}-KG.json"
 )
 PICKLE = (
     "pickle files are not read, because opening one can run code. Export the graph with "

@@ -74,7 +74,7 @@ SOME_UNDIRECTED = (
 
 AMBIGUOUS = "relations whose end is a name of several entities (the first of them is taken)"
 UNLISTED = "names at ends of relations that no table of entities lists (taken as entities)"
-RENAMED = "ids at ends of relations that come with several names (the first is taken)"
+RENAMED = "ids of relation ends with several names (the first name is used)"
 LOOKED_AT = 100_000  # ends, for examples of those that are missing
 
 Roles = Mapping[str, str]

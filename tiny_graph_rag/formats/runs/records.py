@@ -58,8 +58,8 @@ UNUSABLE = {  # the field that records lack, or `twice` → the one message abou
     "id": "{records} without an id or a question; the first has: {names}. Name the key in {file}: id: KEY",
     "entities": "{records} without what was retrieved; the first has: {names}. Name the key in {file}: "
     "entities: KEY",
-    "twice": "{records} of a question that is in the file twice; the first has: {names}. Keep one of them. "
-    "If the file holds several runs, write one of them to a file",
+    "twice": "{records} for a question that is in the file twice; keys of the first: {names}. Keep one "
+    "record for each question. If the file holds several runs, save each run in a file of its own",
 }
 
 

@@ -127,9 +127,9 @@ def _remarks(summary: Json) -> Iterator[str]:
     if unlinked:
         lines.append(
             t(
-                "{n} of {of} questions: no entity was recognised by name",
+                "{n} of {questions}: no entity was recognised by name",
                 n=f"{unlinked['questions']:,}",
-                of=f"{unlinked['of']:,}",
+                questions=counted(unlinked["of"], "{n} question", "{n} questions"),
             )
         )
     for line in list(filter(None, lines))[:REMARKS_SHOWN]:
