@@ -49,7 +49,7 @@ class NameIndex:
     def __init__(self, names: Strings, columns: Mapping[str, NDArray[Any]]) -> None:
         self.names, self.columns, self.others = names, columns, Strings.kept(columns, "others")
         self.owners, self.kinds = columns["owners"], columns["kinds"]
-        self.table = Table(columns)
+        self.table = SpellingTable(columns)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> NameIndex:
@@ -137,7 +137,7 @@ def entities_returned(graph: KnowledgeGraph, names: NameIndex, id: str, name: st
     return entities or ((rows[text],) if text in rows else ())
 
 
-class Table(KeyTable):
+class SpellingTable(KeyTable):
     """The keys of folded spellings. reach: uint16, for the first characters of spellings the most that one
     has."""
 

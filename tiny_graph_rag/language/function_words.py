@@ -1,7 +1,7 @@
 """Closed classes of words: those that hold a sentence together and name nothing, and Korean particles.
 
-Only for what no statistic of a graph can tell: a story of sixty entities has too few names to show that `the`
-is no content word. `NameIndex` adds the function words that it finds in the names of a larger graph.
+They are listed because no statistic of a graph can tell them: a story of sixty entities has too few names to
+show that `the` is no content word.
 
 A particle may follow a name inside its word. `점순이와` is a name and `와`; `집에서는` a name, `에서` and
 `는`; `나무` is not `나` and something. Where a particle has two forms, one follows a vowel, one a consonant;
