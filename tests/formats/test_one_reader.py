@@ -13,6 +13,7 @@ from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
 from tiny_graph_rag.formats.runs import read_run
+from tiny_graph_rag.formats.tables import read_table
 from tiny_graph_rag.inputs import GRAPH_ENDINGS
 
 LONG = "x" * 200_000  # longer than the head that is looked at, and than csv's own limit on a field
@@ -68,3 +69,26 @@ def test_a_file_that_may_be_a_graph_is_known_by_its_suffix() -> None:
     suffixes = {suffix for name in GRAPH_FORMATS.table for suffix in GRAPH_FORMATS[name].suffixes}
     others = {".jsonl", ".ndjson", ".yaml", ".yml"}  # mostly gold sets and settings
     assert suffixes - others == set(GRAPH_ENDINGS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ('Who?,"Ann\nWho else?,Ben\n', 2),
+        ('Who?,Ann\n"Who\nelse?",Ben\nWho,"C\n', 5),
+        ('Who?,"Ann', 2),
+        ('"Who\nwas it?",Ann\n', None),
+        ('Who?,"Ann ""the"" Boss"\n', None),
+    ],
+)
+def test_a_quotation_mark_that_none_closes_takes_in_no_rows(
+    tmp_path: Path, rows: str, line: int | None
+) -> None:
+    """A file that was cut off would lose its last questions without a word."""
+    path = tmp_path / "gold.csv"
+    path.write_text(f"question,references\n{rows}", encoding="utf-8")
+    if line is None:
+        assert len(list(read_table(path)[1])) == 1
+    else:
+        with pytest.raises(InputError, match=f"gold.csv:{line}: a quotation mark opens a cell"):
+            list(read_table(path)[1])

@@ -136,8 +136,10 @@ def csv_rows(
     try:
         for row in rows:
             if row and row[-1].endswith(_END) and row != [_END]:
-                why = "a quotation mark opens a cell and none closes it; close it, or remove it"
-                raise failure.at(f"{path.name}:{last + 1}", why)
+                raise failure.at(
+                    f"{path.name}:{last + 1}",
+                    "a quotation mark opens a cell and none closes it; close it, or remove it",
+                )
             if row and row != [_END]:
                 yield rows.line_num, row
             last = rows.line_num
