@@ -63,7 +63,11 @@ def test_people_next_to_their_relations_are_the_entities(own_folder: Path) -> No
     [
         ("rows.csv", 'n\n"(:Girl {name: ""Ann""})"\n', "Save it as JSON in Neo4j Browser"),
         ("g.dot", 'digraph G {\na -> b [label="knows"]\n}', r"networkx.nx_pydot.read_dot\('g.dot'\)"),
-        ("far.jsonld", {"@context": "https://e/c.jsonld", "@graph": []}, "write what it holds into the file"),
+        (
+            "far.jsonld",
+            {"@context": "https://e/c.jsonld", "@graph": []},
+            "Copy the content of the @context",
+        ),
     ],
 )
 def test_what_is_not_read_has_a_way_out(own_folder: Path, name: str, content: Any, way: str) -> None:
@@ -199,7 +203,7 @@ def test_a_file_of_several_runs_is_told_once(own_folder: Path) -> None:
         {"qid": id, "system": system, "entities": []} for system in ("bm25", "dense") for id in ("a", "b")
     ]
     with pytest.raises(
-        RunError, match=r"^r\.jsonl:3: 2 records of a question that .* 'system', .* several runs"
+        RunError, match=r"^r\.jsonl:3: 2 records for a question that .* 'system', .* several runs"
     ) as caught:
         run_of(own_folder, rows)
     assert len(str(caught.value).splitlines()) == 1

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
@@ -45,7 +44,7 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError.at(f"{path.name}:{line}", "contains the character NUL; save the table as text")
-    rows = csv_rows(path, text, InputError)
+    rows = _closed(csv_rows(path, f"{text}\n{_END}", InputError), path)
     names = _named(next(rows, (0, []))[1], path)
     return names, _checked(rows, names, path)
 
@@ -96,6 +95,23 @@ def delimiter_of(header: str) -> str:
     return next((sign for sign in ";|" if sign in header), ",")
 
 
+_END = "\x1e\x1e"  # put behind the last line: a cell that takes it in was never closed
+
+
+def _closed(rows: Iterator[tuple[int, list[str]]], path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows before _END: a file that was cut off would lose its last questions without a word."""
+    last = 0
+    for line, row in rows:
+        if row != [_END] and row[-1].endswith(_END):
+            raise InputError.at(
+                f"{path.name}:{last + 1}",
+                "a quotation mark opens a cell and none closes it; close it, or remove it",
+            )
+        if row != [_END]:
+            yield line, row
+        last = line
+
+
 def _checked(
     rows: Iterator[tuple[int, list[str]]], names: list[str], path: Path
 ) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -114,7 +130,6 @@ def _checked(
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_END = "\x1e\x1e"  # put behind the last line: a cell that takes it in was never closed
 
 
 def csv_rows(
@@ -122,7 +137,7 @@ def csv_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Line and cells of each row that has some. delimiter: None for what the first line says.
 
-    Raises `failure` for what is no CSV, and for a quotation mark that takes in the rest of the file.
+    Raises `failure` for what is no CSV, InputError for a row that is too wide.
     """
     first = text.lstrip("\r\n").partition("\n")[0]
     if delimiter is None:
@@ -131,18 +146,11 @@ def csv_rows(
             delimiter = "\x1f"  # one column, whose cells may hold any sign
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     lines = (line[0] for line in _LINE.finditer(text))
-    rows = csv.reader(chain(lines, [_END]), delimiter=delimiter)
-    last = 0
+    rows = csv.reader(lines, delimiter=delimiter)
     try:
         for row in rows:
-            if row and row[-1].endswith(_END) and row != [_END]:
-                raise failure.at(
-                    f"{path.name}:{last + 1}",
-                    "a quotation mark opens a cell and none closes it; close it, or remove it",
-                )
-            if row and row != [_END]:
+            if row:
                 yield rows.line_num, row
-            last = rows.line_num
     except csv.Error as error:
         place = f"{path}:{rows.line_num}"
         raise failure.at(place, "not CSV: {error}", error=error) from error

@@ -250,10 +250,9 @@ class ReturnedNames:
             entities = entities_returned(self._graph, self._names, place.id, place.name)
             if len(entities) > 1:
                 self.several[name] = None
-            stranger = (
-                () if entities else (self.known + self.strangers.setdefault(name, len(self.strangers)),)
-            )
-            ranking.setdefault((entities or stranger)[0], place)
+            if not entities:
+                entities = (self.known + self.strangers.setdefault(name, len(self.strangers)),)
+            ranking.setdefault(entities[0], place)
         return ranking
 
     def note(self) -> list[str]:

@@ -75,13 +75,9 @@ STRANGE = (
 
 def _share_names(run: WrittenRun, questions: Sequence[Example]) -> bool:
     """Whether any name or id of the run is a reference; also where either has none."""
-    wanted = {name for question in questions for name in question.grades}
+    wanted = {fold(name) for question in questions for name in question.grades}
     texts = (text for row in run.rankings.values() for item in row for text in (item.id, item.name) if text)
-    if not wanted or not any(run.rankings.values()) or not wanted.isdisjoint(texts):
-        return True
-    folded = set(map(fold, wanted))
-    places = (item for row in run.rankings.values() for item in row)
-    return any(fold(item.id) in folded or fold(item.name) in folded for item in places)
+    return not wanted or not any(run.rankings.values()) or any(fold(text) in wanted for text in texts)
 
 
 def _of_ambiguous(run: WrittenRun, questions: Set[str], graph: KnowledgeGraph) -> list[str]:
