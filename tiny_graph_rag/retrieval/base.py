@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -27,6 +25,7 @@ from tiny_graph_rag.run import Run
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
     from tiny_graph_rag.gold.resolve import Judgments
+    from tiny_graph_rag.retrieval.native import OwnReply
 
 
 class Task(Struct, frozen=True, eq=False):
@@ -45,21 +44,16 @@ class Task(Struct, frozen=True, eq=False):
 
 
 class Foreign(Struct, frozen=True, eq=False):
-    """What a retriever of somebody else's did, a value a question of the gold set.
+    """What a retriever of somebody else's did.
 
     graph: with an entity for every name that it returned and the graph lacks, behind the `known` ones.
-    seconds: of each question;
-    wall_seconds: of all together. errors: None where a question did not fail. usage: as it said it.
+    replies: to each question of the gold set. wall_seconds: of all together.
     """
 
     graph: KnowledgeGraph
     known: int
-    seconds: NDArray[np.float64]
+    replies: tuple[OwnReply, ...]
     wall_seconds: float
-    errors: tuple[str | None, ...]
-    answers: tuple[str | None, ...]
-    contexts: tuple[str | None, ...]
-    usage: tuple[dict[str, Any], ...]
 
 
 class Retriever(ABC):

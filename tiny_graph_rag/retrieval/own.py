@@ -114,16 +114,11 @@ class OwnRetriever(Retriever):
         keys = [example.id for example in self.examples or ()]
         for key in keys:
             self._run(key)  # so that every stranger is known
-        replies = [self.replies[key] for key in keys]
         return Foreign(
             graph=self.graph.extended_by(list(self.names.strangers), NOT_IN_GRAPH),
             known=len(self.graph),
-            seconds=np.array([reply.seconds for reply in replies]),
+            replies=tuple(self.replies[key] for key in keys),
             wall_seconds=self.wall_seconds,
-            errors=tuple(reply.error for reply in replies),
-            answers=tuple(reply.answer for reply in replies),
-            contexts=tuple(reply.context for reply in replies),
-            usage=tuple(reply.usage for reply in replies),
         )
 
     def notes(self) -> list[str]:

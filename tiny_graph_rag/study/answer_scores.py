@@ -43,19 +43,17 @@ class Answered:
     by_tag: dict[str, AnswerSlice]
 
 
-def scores_of_own(
-    answers: Sequence[str | None], errors: Sequence[str | None], examples: Iterable[Example]
-) -> list[dict[str, float]]:
-    """Of answers that a user's retriever gave itself, a question each; {} where nobody answers.
+def scores_of_own(answers: Sequence[str | None], examples: Iterable[Example]) -> list[dict[str, float]]:
+    """Of answers that a user's retriever gave itself, a question each; none where nobody answers.
 
-    A question that failed, or was not answered where others were, scores 0.
+    A question that was not answered where others were scores 0.
     """
     if not any(answer is not None for answer in answers):
-        return [{} for _ in answers]
+        return []
     rows = []
-    for answer, error, example in zip(answers, errors, examples, strict=True):
+    for answer, example in zip(answers, examples, strict=True):
         scores = agreement_scores(answer or "", example)
-        rows.append(scores if answer is not None and error is None else failed_scores(scores))
+        rows.append(scores if answer is not None else failed_scores(scores))
     return rows
 
 

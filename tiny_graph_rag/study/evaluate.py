@@ -108,7 +108,8 @@ def evaluate(
     if every_kind:
         measures = _of_every_kind(run, examples.examples, measures, config.evaluation.top_k)
     if foreign is not None:
-        latency = Timing(foreign.seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
+        seconds = np.array([reply.seconds for reply in foreign.replies])
+        latency = Timing(seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
     if run.failures:
         linked = tuple(
             structs.replace(question, error=question.error or run.failures.get(row))

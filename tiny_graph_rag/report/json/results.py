@@ -38,6 +38,7 @@ from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Verd
 
 EXPLAINED = ("verdicts", "causes", "waterfall", "waterfall_by_tag", "ties")
 VERDICTS = tuple(map(str, Verdict))
+OWN_FIELDS = ("error", "answer", "context", "usage")
 
 
 def document_parts(
@@ -125,15 +126,16 @@ def _own_summary(evaluation: Evaluation) -> dict[str, Any]:
     from tiny_graph_rag.study.answer_scores import scores_of_own  # our own retrieval loads nothing of answers
 
     used: Counter[str] = Counter()
-    for usage in did.usage:
-        used.update({name: value for name, value in usage.items() if isinstance(value, int | float)})
-    rows = scores_of_own(did.answers, did.errors, evaluation.examples)
+    for reply in did.replies:
+        used.update({name: value for name, value in reply.usage.items() if isinstance(value, int | float)})
+    answers = [reply.answer for reply in did.replies]
+    rows = scores_of_own(answers, evaluation.examples)
     means = {name: mean_of(np.array([row[name] for row in rows])) for name in (rows[0] if rows else ())}
     return {
         "own_retriever": {
-            "failed": sum(error is not None for error in did.errors),
+            "failed": sum(reply.error is not None for reply in did.replies),
             "not_in_graph": len(did.graph) - did.known,
-            "answered": sum(answer is not None for answer in did.answers),
+            "answered": len(answers) - answers.count(None),
             "answer_scores": {
                 name: {"mean": mean.mean, "n": mean.n} for name, mean in means.items() if mean.n
             },
@@ -174,8 +176,7 @@ def _of_others(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, 
     did, answered, linked = evaluation.foreign, evaluation.answered, evaluation.linked[row]
     found: dict[str, Any] = {}
     if did is not None:
-        own = (did.errors[row], did.answers[row], did.contexts[row], did.usage[row])
-        found["own_retriever"] = dict(zip(("error", "answer", "context", "usage"), own, strict=True))
+        found["own_retriever"] = {name: getattr(did.replies[row], name) for name in OWN_FIELDS}
     if answered is not None or linked.spent is not None:
         from tiny_graph_rag.report.json import answers  # retrieval alone loads none
 
