@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from tiny_graph_rag.language.kinds import (
     KINDS_ASKED,
     Kind,
     asked_kind,
-    kinds_of_entities,
+    kind_of_type,
     relation_asked,
     singular,
     synonyms,
@@ -347,23 +348,31 @@ def types_say_something(graph: KnowledgeGraph) -> bool:
     relations = len(graph.relations)
     if relations < FEW_RELATIONS:
         return True
-    counts = graph.derived("relation-types", lambda: _relations_by_type(graph))["counts"]
-    return int(counts.max()) < UNTYPED * relations
-
-
-def _relations_by_type(graph: KnowledgeGraph) -> dict[str, NDArray[np.int64]]:
-    """counts: (relation types,), a part of the column at a time, since counting takes a wide copy of it."""
-    types = graph.relations.types
-    parts = np.array_split(types.codes, len(types.codes) // ROWS_AT_ONCE + 1)
-    return {"counts": np.sum([np.bincount(part, minlength=len(types.names)) for part in parts], axis=0)}
+    return int(_by_type(graph)["counts"].max()) < UNTYPED * relations
 
 
 def _to_places(graph: KnowledgeGraph) -> list[int]:
     """The relation types of which most relations lead to a place, by its entity type."""
-    codes, count = graph.relations.types.codes, len(graph.relations.types.names)
-    is_place = kinds_of_entities(graph.entities.types)[graph.relations.targets] == Kind.PLACE
-    to_places = np.bincount(codes[is_place], minlength=count)[:count]
-    return np.flatnonzero(2 * to_places > np.bincount(codes, minlength=count)[:count]).tolist()
+    found = _by_type(graph)
+    return np.flatnonzero(2 * found["to_places"] > found["counts"]).tolist()
+
+
+def _by_type(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
+    """counts, to_places: (relation types,), of all relations and of those that lead to a place."""
+    return graph.derived("relation-types", lambda: _counted_by_type(graph))
+
+
+def _counted_by_type(graph: KnowledgeGraph) -> dict[str, NDArray[Any]]:
+    """A part of the columns at a time: of a hundred million relations a wide copy takes a gigabyte."""
+    types, kinds = graph.relations.types, graph.entities.types
+    is_place = np.array([kind_of_type(name) == Kind.PLACE for name in kinds.names], dtype=bool)
+    counts, to_places = np.zeros((2, len(types.names)), dtype=np.int64)
+    for first in range(0, len(types.codes), ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        counts += np.bincount(types.codes[part], minlength=len(counts))
+        leads_there = is_place[kinds.codes[graph.relations.targets[part]]]
+        to_places += np.bincount(types.codes[part][leads_there], minlength=len(counts))
+    return {"counts": counts, "to_places": to_places}
 
 
 class SimilarWords:
