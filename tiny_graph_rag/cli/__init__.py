@@ -40,7 +40,7 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # no name in a file ends a run
-    gc.set_threshold(100_000)  # what a command loads stays: to search it for waste is in vain
+    gc.set_threshold(1_000_000)  # what a command loads stays: to search it for waste is in vain
     if {"score", "eval", "query"} & set(sys.argv[1:]):
         # They multiply no large matrices, and starting the threads for that takes some of every start.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
 MENTIONS = 8  # that count singly; more of them are taken as one
-KNOWN = 1 << 9  # readings whose columns are kept
 FIRST, AT_ONCE = 4, 64  # questions that are walked together, at most
 CELLS = 1 << 23  # of them times the entities or relations of the graph
 
@@ -113,7 +111,6 @@ class CheapestPaths:
         self._size = len(graph), len(graph.relations)
         self._kinds = graph.entities.types
         self._types = len(graph.relations.types.names) + 1
-        self._asked = lru_cache(KNOWN)(self._asked_of)
 
     @property
     def at_once(self) -> int:
@@ -196,44 +193,38 @@ class CheapestPaths:
 
     def _stacked(self, given: Sequence[ToRank], hops: int) -> Asked:
         """What the questions ask for; slots that some lack weigh nothing."""
-        several = [self._asked(one.reading, hops) for one in given]
-        masks, count = max(len(one.end) for one in several), len(several)
-        weight, end = np.zeros((count, masks), np.int64), np.zeros((count, masks), np.int64)
-        least = np.full((count, hops + 1, masks), FAR)
-        for number, one in enumerate(several):
-            size = len(one.end)
-            weight[number], weight[number, :size], end[number, :size] = one.weight[-1], one.weight, one.end
-            least[number, :, :size] = one.least
-        head, back, unexplained, types, has_words = (
-            np.array([one[place] for one in several]) for place in range(3, 8)
-        )
+        readings, count = [one.reading for one in given], len(given)
+        weights = np.zeros((count, max(len(reading.slots) for reading in readings)), np.int64)
+        types, words, back = np.zeros((count, self._types), np.uint8), [0] * count, [0] * count
+        for number, reading in enumerate(readings):
+            for place, slot in enumerate(reading.slots):
+                weights[number, place] = slot.weight
+                types[number, list(slot.types)] |= 1 << place
+                words[number] |= (not slot.types) << place
+                back[number] |= slot.way_back << place
+        weight = np.zeros((count, 1), np.int64)
+        for place in range(weights.shape[1]):
+            weight = np.concatenate([weight, weight + weights[:, place, None]], axis=1)
+        focus, head, unexplained = np.array(
+            [(one.focus, one.head, one.unexplained) for one in readings], np.int64
+        ).T
+        off_focus = (focus[:, None] > 0) & (np.arange(weight.shape[1]) & focus[:, None] == 0)
+        end = weight[:, -1:] - weight + np.where(off_focus, self.prices.off_focus, 0)
+        of_slots = types, np.array(back), np.array(words)
+        least = least_of(weight, end, unexplained, *of_slots, self.prices, hops)
+        has_words = of_slots[2] > 0
         entities, relations = (np.zeros((count, size * has_words.any()), np.uint8) for size in self._size)
         for number in np.flatnonzero(has_words).tolist():
-            self._mark(given[number].reading, relations[number], entities[number])
+            self._mark(readings[number], relations[number], entities[number])
         # Another mention may fill everything that one leaves empty.
         others = np.array([min(len(one.mentions), MENTIONS) for one in given]) - 1
         slack = np.where(others > 0, others * self.prices.other_seed + end[:, 0] + self.prices.off_head, 0)
         wanted, enough = (np.array([one[place] for one in given], np.int64) for place in (2, 3))
         enough = np.where(others > 0, wanted, enough)
         return Asked(
-            weight, end, least, head, back, unexplained, types, has_words, relations, entities,
+            weight, end, least, head, of_slots[1], unexplained, types, has_words, relations, entities,
             wanted, enough, slack,
         )  # fmt: skip
-
-    def _asked_of(self, reading: Reading, hops: int) -> Asked:
-        """Of one question, without the relations and entities and what it wants."""
-        weight, types = np.zeros(1, np.int64), np.zeros(self._types, np.uint8)
-        words = back = 0
-        for place, slot in enumerate(reading.slots):
-            weight = np.concatenate([weight, weight + slot.weight])
-            types[list(slot.types)] |= 1 << place
-            words |= (not slot.types) << place
-            back |= slot.way_back << place
-        off_focus = (reading.focus > 0) & (np.arange(len(weight)) & reading.focus == 0)
-        end = weight[-1] - weight + np.where(off_focus, self.prices.off_focus, 0)
-        least = least_of(weight, end, reading.unexplained, types, back, words, self.prices, hops)
-        one = map(np.array, (reading.head, back, reading.unexplained, types, words > 0))
-        return Asked._make([weight, end, least, *one, *[np.zeros(0, np.uint8)] * 5])
 
     def _mark(self, reading: Reading, relations: NDArray[np.uint8], entities: NDArray[np.uint8]) -> None:
         """Mark the relations and entities whose texts hold the question's words."""

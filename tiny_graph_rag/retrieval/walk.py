@@ -28,6 +28,7 @@ Ints = NDArray[np.int64]
 FAR = 1 << 29  # more than any cost
 SIZES = 64  # more than any power of two of a count of relations
 NO_SLOT, NO_PATH = -1, -1  # of a state before the first step
+SPEAKS = 1 << 8  # of a relation type that fills a slot, next to the bits of the slots
 
 
 class Prices(NamedTuple):
@@ -154,27 +155,34 @@ class Walks(NamedTuple):
 
 
 def least_of(
-    weight: Ints, end: Ints, unexplained: int, types: NDArray[np.uint8], back: int, words: int, price: Prices,
-    hops: int,
+    weight: Ints, end: Ints, unexplained: Ints, types: NDArray[np.uint8], back: Ints, words: Ints,
+    price: Prices, hops: int,
 ) -> Ints:  # fmt: skip
-    """`Asked.least` of a question: by steps left and by mask, the least that any path still pays from there,
-    or from a mask of fewer slots: where a state is left out, so are those that it would dominate.
+    """`Asked.least`: by steps left and by mask, the least that any path still pays from there, or from a mask
+    of fewer slots: where a state is left out, so are those that it would dominate.
 
     words: bits of the slots that texts fill; the rest as in `Asked`."""
-    masks, rows = np.arange(len(end)), [np.full(len(end), FAR)]
-    guess = np.maximum(0, unexplained - weight[words & ~masks])
+    masks, texts = np.arange(end.shape[1]), words[:, None]
+    question, codes = np.nonzero(types)
+    fillable = types[question, codes].astype(np.int64) | SPEAKS
+    kinds = [np.arange(len(types)) * 2 * SPEAKS, fillable, fillable & ~back[question]]
+    kinds[1:] = (question * 2 * SPEAKS + kind for kind in kinds[1:])
+    question, fillable = np.divmod(unique(np.concatenate(kinds)), 2 * SPEAKS)  # the steps that differ
+    free = fillable[:, None] & (SPEAKS - 1) & ~masks
+    fills = free & -free
+    early = (masks & (fills - 1)) != fills - 1
+    named = np.where(fills == 0, price.again, early * price.early)
+    guess = np.maximum(0, unexplained[:, None] - np.take_along_axis(weight, texts & ~masks, 1))
+    cost = np.where(fillable[:, None] >= SPEAKS, named, guess[question])
+    filled, firsts = masks | texts[question] | fills, np.flatnonzero(begins(question))
+    rows = [np.full(end.shape, FAR)]
     for _ in range(hops):
-        ahead, least = np.minimum(end, rows[-1]), np.full(len(end), FAR)
-        for speaks in unique(types).tolist():
-            for free in (speaks & ~masks, speaks & ~masks & ~back):
-                fills = free & -free
-                early = (masks & (fills - 1)) != fills - 1
-                named = np.where(fills == 0, price.again, early * price.early)
-                least = np.minimum(least, (named if speaks else guess) + ahead[masks | words | fills])
-        for bit in (1 << slot for slot in range(len(end).bit_length() - 1)):
-            least = np.minimum(least, least[masks & ~bit])
+        ahead = np.minimum(end, rows[-1])
+        least = np.minimum.reduceat(cost + ahead[question[:, None], filled], firsts)
+        for bit in (1 << slot for slot in range(len(masks).bit_length() - 1)):
+            least = np.minimum(least, least[:, masks & ~bit])
         rows.append(least + price.step)
-    return np.stack(rows)
+    return np.stack(rows, axis=1)
 
 
 class Layers:

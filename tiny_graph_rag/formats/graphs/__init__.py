@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.formats.graphs.roles import Columns
     from tiny_graph_rag.graph.large import Triples
 
-CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
+CACHED_FROM_BYTES = 100_000  # below this, loading and indexing take less time than looking for a cache
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
 DATABASE = re.compile(r"[a-z][a-z0-9+]+:/", re.I)  # an address, of which a path may have taken a slash
 COLUMNS_ENDING = "-columns.yaml"
