@@ -22,6 +22,23 @@ EDGE = {"source": "n1", "target": "n2", "relation": "knows"}
 UUIDS = ["0b9dd1b7-0000-4000-8000-000000000001", "0b9dd1b7-0000-4000-8000-000000000002"]
 
 NAMED = dict(zip(UUIDS, ("Ann", "Ben"), strict=True))
+ANN = {"identity": 1, "labels": ["Girl"], "properties": {"name": "Ann"}, "elementId": "4:x:1"}
+BEN = {"identity": 2, "labels": ["Boy"], "properties": {"name": "Ben"}, "elementId": "4:x:2"}
+ARC = {"identity": 5, "start": 1, "end": 2, "type": "knows", "properties": {}, "elementId": "5:x:5"}
+STEP = {"start": ANN, "relationship": ARC, "end": BEN}
+PATH = {"start": ANN, "end": BEN, "segments": [STEP], "length": 1.0}
+RDF = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
+NO_IRI = (
+    f'{RDF}<rdf:Description rdf:about="http%3A//e/Ann"><e:knows rdf:resource="http://e/Ben"/>'
+    "</rdf:Description>"
+)
+SHORT = f"""<?xml version="1.0"?><!DOCTYPE rdf:RDF [ <!ENTITY e "http://e/"> ]>{RDF}
+<rdf:Description rdf:about="&e;Ann"><e:knows rdf:resource="&e;Ben"/></rdf:Description></rdf:RDF>"""
+NESTED = SHORT.replace('"http://e/"> ]', '"http://e/"> <!ENTITY f "&e;&e;"> ]')
+GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes class="node">
+<attribute id="0" title="type" type="string"/></attributes><nodes><node id="a" label="Ann"><attvalues>
+<attvalue id="0" value="person"/></attvalues></node><node id="b" label="Ben"/></nodes><edges>
+<edge id="1" source="a" target="b" label="knows" type="undirected"/></edges></graph></gexf>"""
 
 
 @pytest.mark.parametrize(
@@ -75,11 +92,182 @@ NAMED = dict(zip(UUIDS, ("Ann", "Ben"), strict=True))
         ("verbs.tsv", "src:START_ID\tdst:END_ID\ttype:TYPE\tverb\nAnn\tBen\tREL\tknows\n"),
         ("langue.csv", "source_id,cible_id,relation,niveau\nAnn,Ben,knows,1\n"),
         ("valid.csv", "subject,predicate,object,valid_from,valid_to\nAnn,knows,Ben,2001,2002\n"),
+        ("rows.json", [{"n": ANN, "r": ARC, "m": BEN}, {"n": BEN, "r": ARC, "m": ANN}]),
+        ("paths.json", [{"p": PATH}, {"p": PATH}]),
+        ("named ends.json", [{"from": "n1", "from_name": "Ann", "to_name": "Ben", "type": "knows"}]),
+        ("graph.yaml", "nodes:\n- {id: 1, name: Ann}\n- {id: 2, name: Ben}\n"
+                       "edges:\n- {source: 1, target: 2, type: knows}\n"),
+        ("sparse.csv", "source,target,type,relationship\nAnn,Ben,knows,of old\nBen,Ann,knows,\n"),
+        ("kinds.json", [{"source": "Ann", "target": "Ben", "label": "As she said", "kind": "knows"}]),
+        ("told.json", {"Ann": {"type": "girl", "description": "A girl", "knows": ["Ben"], "place": "Dover"},
+                       "Ben": {"type": "boy", "description": "A boy", "knows": []}}),
+        ("value.json", {"nodes": [{"id": 0, "name": "Ann"}, {"id": 1, "name": "Ben"}],
+                        "links": [{"source": 0, "target": 1, "value": "knows"}]}),
+        ("kinds of.json", {"girls": [{"id": "a", "name": "Ann"}], "boys": [{"boy_id": "b", "name": "Ben"}],
+                        "edges": [{"source": "a", "target": "b", "type": "knows"}]}),
+        ("named.ttl", '@prefix e: <http://e/> . e:a a e:Girl ; e:girlName "Ann" ; e:knows e:b . '
+                      'e:b a e:Cook ; e:personName "Ben"@en, "벤"@ko ; e:jobTitle "cook" .'),
+        ("any ending.rdf", "@prefix e: <http://e/> .\ne:Ann e:knows e:Ben .\n"),
+        ("fragments.nt", "<http://e/Ann#me> <http://e/knows> <http://e/Ben#me> ."),
+        ("no iri.rdf", f"{NO_IRI}</rdf:RDF>"),
+        ("short.owl", SHORT),
+        ("older.gexf", GEXF),
+        ("comments.sssom.tsv", "# curie_map:\n#   x: http://x/\nsubject_id\tpredicate_id\tobject_id\n"
+                               "Ann\tknows\tBen\n"),
     ],
 )  # fmt: skip
 def test_a_shape_is_read_as_it_is_meant(own_folder: Path, name: str, content: Any) -> None:
     facts = told(read(own_folder, content, name))
     assert [(source.removesuffix(" Lee"), type, target) for source, type, target in facts][:1] == KNOWS
+
+
+ENDS = {"type": "knows", "start_node_id": "n1", "end_node_id": "n2"}
+NODES = [{"id": id, **its} for id, its in PEOPLE.items()]
+RELATED = [("Ann", "RELATED_TO", "Ben")]
+VIS = (
+    '<html>nodes = new vis.DataSet([{"id": 1, "label": "Ann"}, {"id": 2, "label": "Ben"}]);'
+    'edges = new vis.DataSet([{"from": 1, "to": 2, "title": "%s"}]);'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "facts"),
+    [
+        # Ids that number each type on its own.
+        (
+            "g.csv",
+            "subject_type,subject_id,subject_name,predicate,object_type,object_id,object_name\n"
+            "girl,1,Ann,lives in,town,1,Dover\nboy,2,Ben,lives in,town,2,Hull\ngirl,1,Ann,knows,boy,2,Ben\n",
+            [("Ann", "lives in", "Dover"), ("Ben", "lives in", "Hull"), *KNOWS],
+        ),
+        # Ends that few relations have are details.
+        (
+            "g.json",
+            {
+                "nodes": NODES,
+                "relationships": [ENDS, {**ENDS, "properties": {"from": "here", "to": "there"}}, ENDS],
+            },
+            KNOWS * 3,
+        ),
+        # What a page shows of a relation is no type, nor is a title with a figure.
+        ("g.html", VIS % "knows<br>long", RELATED),
+        ("g.html", VIS % "knows\\nsince 1999", RELATED),
+        ("g.json", [{"source": "Ann", "target": "Ben", "title": "Similarity: 0.5"}], RELATED),
+        # A type that few rows repeat is no detail.
+        (
+            "g.csv",
+            "source,target,relationship_type,type\nAnn,Ben,knows,knows\nBen,Ann,,likes\n",
+            [*KNOWS, ("Ben", "likes", "Ann")],
+        ),
+    ],
+)
+def test_all_relations_are_read_as_they_are_meant(
+    own_folder: Path, name: str, content: Any, facts: list[tuple[str, str, str]]
+) -> None:
+    graph = read(own_folder, content, name)
+    assert told(graph) == facts
+    assert not any(graph.relations.details) or name != "g.csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("places.json", {"categories": [{"name": "boy"}, {"name": "girl"}],
+                         "nodes": [{"id": "Ann", "category": 1}, {"id": "Ben", "category": 0}],
+                         "links": [{"source": "Ann", "target": "Ben"}]}),
+        ("half.json", {"nodes": [{"id": "Ann", "label": "girl", "properties": {"name": "Ann"}},
+                                 {"id": "Ben", "label": "boy", "properties": {"name": "Ben", "type": "x"}},
+                                 {"id": "Cy", "label": "boy", "properties": {"name": "Cy"}}],
+                       "edges": [{"source": "Ann", "target": "Ben"}]}),
+        ("any.ttl", "@prefix e: <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
+                    "e:Ann a owl:NamedIndividual, e:girl ; e:knows e:Ben . e:Ben a e:boy ."),
+        ("ends.json", [{"start_node": {"name": "Ann", "kind": "girl"}, "relation": "knows",
+                        "end_node": {"kind": "boy", "properties": {"name": "Ben"}}}]),
+    ],
+)  # fmt: skip
+def test_types_are_those_that_say_something(own_folder: Path, name: str, content: Any) -> None:
+    graph = read(own_folder, content, name)
+    types = dict(zip(graph.entities.names, graph.entities.types, strict=True))
+    assert {**types, "Cy": "boy"} == {"Ann": "girl", "Ben": "boy", "Cy": "boy"}
+    assert [(source, target) for source, _, target in told(graph)] == [("Ann", "Ben")]
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "relations"),
+    [
+        ({"Ann": ["Ben", "Cy"], "Ben": ["Cy"]}, ["Ann", "Ben", "Cy"], 3),
+        (
+            {
+                "Ann": {"description": "A girl", "knows": ["Ben", "Cy", "Ann"]},
+                "Ben": {"description": "A boy", "knows": ["Ann"]},
+            },
+            ["Ann", "Ben", "Cy"],
+            4,
+        ),
+    ],
+)
+def test_neighbours_without_a_key_of_their_own_are_entities(
+    own_folder: Path, content: Any, names: list[str], relations: int
+) -> None:
+    graph = read(own_folder, content)
+    assert (list(graph.entities.names), len(graph.relations)) == (names, relations)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (
+            "head,relation,tail\nAnn,R1,Ben\nBen,R2,hen\n",
+            "2 names of relation types (all of them) look like ids",
+        ),
+        (
+            "source,type,target\nGIRL_X_001,knows,BOY_X_A2\n",
+            "2 entities (most of them) have names that look like ids",
+        ),
+        (
+            "subject_id,subject_name,predicate,object_id,object_name\n1,Ann,knows,2,Ben\n1,Anna,knows,3,Cy\n",
+            "relation ends with several names",
+        ),
+    ],
+)
+def test_what_looks_wrong_in_a_table_is_told(own_folder: Path, text: str, note: str) -> None:
+    assert note in read(own_folder, text, "g.csv").notes.lines()[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "way"),
+    [
+        ("g.cypher", "CREATE (a:Person {name: 'Ann'})", r"cypher-shell -f g\.cypher"),
+        ("g.txt", "// a town\nMERGE (a {name: 'Ann'})-[:KNOWS]->(b)", r"cypher-shell -f g\.txt"),
+        ("g.html", "<html><script>var network = new vis.DataSet(x)</script>", "networkx.write_graphml"),
+        ("m.csv", ",Ann,Ben\nAnn,0,1\nBen,0,0\n", "a header that names them; the first line is: , Ann, Ben"),
+        ("g.json", {"colors": ["red", "blue"]}, "wanted .*its lists are 'colors'"),
+        ("g.json", {"chapters": {"1": "Fair"}, "N": [["Ann", 8]]}, "its lists are 'chapters', 'N'"),
+        ("g.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
+        ("kgx.tar", "edges.tsv" + 248 * "\0" + "ustar", "unpack it"),
+        ("rows.csv", 'n\n"(:Girl {name: ""Ann""})"\n', "Save it as JSON in Neo4j Browser"),
+        ("g.dot", 'digraph G {\na -> b [label="knows"]\n}', r"networkx.nx_pydot.read_dot\('g.dot'\)"),
+        (
+            "far.jsonld",
+            {"@context": "https://e/c.jsonld", "@graph": []},
+            "Copy the content of the @context",
+        ),
+        ("years.csv", "person,role,from,to\nAnn,clerk,2001,2002\n", "--columns source=COLUMN"),
+        ("years.csv", "person,role,valid_from,valid_to\nAnn,clerk,2001,2002\n", "--columns source=COLUMN"),
+        ("g.rdf", NO_IRI, "cut off"),
+        ("g.rdf", f"{NO_IRI}<</rdf:RDF>", "save it there as Turtle"),
+        ("g.owl", NESTED, "document type declaration"),
+        (
+            "o.owl",
+            '<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"></Ontology>\n',
+            r"robot convert -i o\.owl -o o\.ttl",
+        ),
+        ("g.db", f"w{' ' * 20}w,\n" * 40, "SQLite"),  # lines of words are no long search for a graph
+    ],
+)
+def test_a_refusal_says_the_way_out(own_folder: Path, name: str, content: Any, way: str) -> None:
+    with pytest.raises(GraphError, match=way):
+        read(own_folder, content, name)
 
 
 def test_a_list_of_edges_with_weights_and_no_header(own_folder: Path) -> None:
@@ -110,6 +298,7 @@ def test_lists_of_other_names_are_named(own_folder: Path) -> None:
             "boy_id,name\n1,Ben\n",
             "a_name,b_name,type\nAnn,Ben,knows\n",
         ),
+        ("nodes", "a:ID,b:ID,name\n1,2,Ann\n3,4,Ben\n", ":START_ID,:END_ID,:TYPE\n1,3,knows\n"),
         ("people,boys", "girl_id,name\n1,Ann\n", "boy_id,name\n1,Ben\n", "girl_id,boy_id,type\n1,1,knows\n"),
     ],
 )
@@ -128,34 +317,6 @@ def test_ends_that_are_not_listed_are_entities_where_few_are(own_folder: Path) -
     assert "4 names at ends of relations that no table of entities lists" in graph.notes.lines()[0]
 
 
-def test_ids_that_number_each_type_on_its_own_are_told_apart(own_folder: Path) -> None:
-    header = "subject_type,subject_id,subject_name,predicate,object_type,object_id,object_name"
-    rows = "girl,1,Ann,lives in,town,1,Dover\nboy,2,Ben,lives in,town,2,Hull\ngirl,1,Ann,knows,boy,2,Ben\n"
-    graph = read(own_folder, f"{header}\n{rows}", "g.csv")
-    assert told(graph) == [("Ann", "lives in", "Dover"), ("Ben", "lives in", "Hull"), ("Ann", "knows", "Ben")]
-    header, rows = (
-        "subject_id,subject_name,predicate,object_id,object_name",
-        "1,Ann,knows,2,Ben\n1,Anna,knows,3,Cy\n",
-    )
-    (line,) = read(own_folder, f"{header}\n{rows}", "h.csv").notes.lines()
-    assert "relation ends with several names" in line
-
-
-def test_ends_that_few_relations_have_are_details(own_folder: Path) -> None:
-    ends = {"type": "knows", "start_node_id": "n1", "end_node_id": "n2"}
-    edges = [ends, {**ends, "properties": {"from": "here", "to": "there"}}, ends]
-    nodes = [{"id": id, **its} for id, its in PEOPLE.items()]
-    assert told(read(own_folder, {"nodes": nodes, "relationships": edges}, "g.json")) == KNOWS * 3
-
-
-@pytest.mark.parametrize("title", ["knows<br>long", "knows\\nsince 1999"])
-def test_what_a_page_shows_of_a_relation_is_no_type(own_folder: Path, title: str) -> None:
-    nodes = '[{"id": 1, "label": "Ann"}, {"id": 2, "label": "Ben"}]'
-    edges = f'[{{"from": 1, "to": 2, "title": "{title}"}}]'
-    page = f"<html>nodes = new vis.DataSet({nodes}); edges = new vis.DataSet({edges});"
-    assert told(read(own_folder, page, "g.html")) == [("Ann", "RELATED_TO", "Ben")]
-
-
 def test_a_memory_of_entities_alone(own_folder: Path) -> None:
     saw = [{"text": "Reads.", "timestamp": "2025"}, {"text": "Rides."}]
     graph = read(own_folder, [{"name": name, "entityType": "girl", "observations": saw} for name in "AB"])
@@ -168,29 +329,6 @@ def test_the_columns_of_a_table_without_a_header_have_numbers(own_folder: Path) 
         read(own_folder, "HGNC,Ann,knows,FPLX,Ben\nHGNC,Ben,knows,FPLX,hen\n", "g.csv")
     columns = Columns.of("source=field 2,relation=field 3,target=field 5")
     assert told(read_graph(own_folder / "g.csv", columns=columns))[:1] == KNOWS
-
-
-def test_types_that_look_like_ids_are_told(own_folder: Path) -> None:
-    graph = read(own_folder, "head,relation,tail\nAnn,R1,Ben\nBen,R2,hen\n", "g.csv")
-    assert "2 names of relation types (all of them) look like ids" in graph.notes.lines()[0]
-
-
-def test_iris_that_are_none_are_read_and_broken_rdf_has_a_way_out(own_folder: Path) -> None:
-    pytest.importorskip("pyoxigraph")
-    rdf = (
-        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
-        '<rdf:Description rdf:about="http%3A//e/Ann"><e:knows rdf:resource="http://e/Ben"/></rdf:Description>'
-    )
-    assert told(read(own_folder, f"{rdf}</rdf:RDF>", "g.rdf")) == KNOWS
-    for broken, way in ((rdf, "cut off"), (f"{rdf}<</rdf:RDF>", "save it there as Turtle")):
-        with pytest.raises(GraphError, match=way):
-            read(own_folder, broken, "g.rdf")
-
-
-@pytest.mark.parametrize("header", ["person,role,from,to", "person,role,valid_from,valid_to"])
-def test_years_are_no_ends(own_folder: Path, header: str) -> None:
-    with pytest.raises(GraphError, match="--columns source=COLUMN"):
-        read(own_folder, f"{header}\nAnn,clerk,2001,2002\nBen,smith,1999,2003\n", "g.csv")
 
 
 def test_names_in_several_languages_are_a_name_and_its_aliases(own_folder: Path) -> None:
@@ -221,25 +359,11 @@ def test_where_ids_say_nothing_a_column_of_short_texts_names(own_folder: Path, n
     assert list(graph.entities.names)[:2] == ["Ann", "Ben"]
 
 
-def test_ends_that_are_objects_are_entities(own_folder: Path) -> None:
-    ann, ben = {"name": "Ann", "kind": "girl"}, {"label": "boy", "properties": {"name": "Ben"}}
-    graph = read(own_folder, [{"start_node": ann, "relation": "knows", "end_node": ben}])
-    assert (told(graph), graph.entities.types[0]) == (KNOWS, "girl")
-
-
 def test_a_table_beside_it_that_names_other_things_is_left_out(own_folder: Path) -> None:
     (own_folder / "entities.csv").write_text("category,entity,count\nPER,Xi,3\nPER,Yo,2\n", encoding="utf-8")
     graph = read(own_folder, "subject,predicate,object\nAnn,knows,Ben\n", "triples.csv")
     assert told(graph) == KNOWS
     assert "tables next to it whose entities are in no relation" in graph.notes.lines()[0]
-
-
-def test_turtle_is_read_under_any_ending_and_owl_is_told_how_to_become_it(own_folder: Path) -> None:
-    pytest.importorskip("pyoxigraph")
-    assert told(read(own_folder, "@prefix e: <http://e/> .\ne:Ann e:knows e:Ben .\n", "g.rdf")) == KNOWS
-    owl = '<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"></Ontology>\n'
-    with pytest.raises(GraphError, match=r"robot convert -i o\.owl -o o\.ttl"):
-        read(own_folder, owl, "o.owl")
 
 
 def test_what_is_dropped_and_what_is_not_clear_is_told(own_folder: Path) -> None:
@@ -304,42 +428,6 @@ def test_parquet_with_decimals_and_far_times(own_folder: Path) -> None:
     assert ("relations", "face", "not used: binary") in graph.origin.columns
 
 
-def test_ids_of_two_columns_are_told(own_folder: Path) -> None:
-    (own_folder / "nodes.csv").write_text("a:ID,b:ID,name\n1,2,Ann\n3,4,Ben\n", encoding="utf-8")
-    (own_folder / "edges.csv").write_text(":START_ID,:END_ID,:TYPE\n1,3,knows\n", encoding="utf-8")
-    assert told(read_graph(own_folder)) == KNOWS
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "way"),
-    [
-        ("g.cypher", "CREATE (a:Person {name: 'Ann'})", r"cypher-shell -f g\.cypher"),
-        ("g.txt", "// a town\nMERGE (a {name: 'Ann'})-[:KNOWS]->(b)", r"cypher-shell -f g\.txt"),
-        ("g.html", "<html><script>var network = new vis.DataSet(x)</script>", "networkx.write_graphml"),
-        ("m.csv", ",Ann,Ben\nAnn,0,1\nBen,0,0\n", "a header that names them; the first line is: , Ann, Ben"),
-        ("g.json", {"colors": ["red", "blue"]}, "wanted .*its lists are 'colors'"),
-        ("g.json", {"chapters": {"1": "Fair"}, "N": [["Ann", 8]]}, "its lists are 'chapters', 'N'"),
-        ("g.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
-        ("kgx.tar", "edges.tsv" + 248 * "\0" + "ustar", "unpack it"),
-    ],
-)
-def test_a_refusal_says_the_way_out(own_folder: Path, name: str, text: Any, way: str) -> None:
-    with pytest.raises(GraphError, match=way):
-        read(own_folder, text, name)
-
-
-GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes class="node">
-<attribute id="0" title="type" type="string"/></attributes><nodes><node id="a" label="Ann"><attvalues>
-<attvalue id="0" value="person"/></attvalues></node><node id="b" label="Ben"/></nodes><edges>
-<edge id="1" source="a" target="b" label="knows" type="undirected"/></edges></graph></gexf>"""
-SSSOM = "# curie_map:\n#   x: http://x/\nsubject_id\tpredicate_id\tobject_id\nAnn\tknows\tBen\n"
-
-
-@pytest.mark.parametrize(("name", "text"), [("g.gexf", GEXF), ("g.sssom.tsv", SSSOM)])
-def test_older_gexf_and_comments_above_a_table(own_folder: Path, name: str, text: str) -> None:
-    assert told(read(own_folder, text, name)) == KNOWS
-
-
 def test_nodes_without_a_name_are_called_alike_in_every_run(own_folder: Path) -> None:
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     text = f'@prefix e: <http://e/> . e:Ann e:has [ {label} "hen" ] .'
@@ -357,7 +445,26 @@ def test_a_workbook_with_a_sheet_of_entities_and_one_of_relations(own_folder: Pa
     assert told(read_graph(own_folder / "a.xlsx")) == KNOWS
 
 
-def test_neighbours_without_a_key_of_their_own_are_entities(own_folder: Path) -> None:
-    graph = read(own_folder, {"Ann": ["Ben", "Cy"], "Ben": ["Cy"]})
-    assert list(graph.entities.names) == ["Ann", "Ben", "Cy"]
-    assert len(graph.relations) == 3
+def test_people_next_to_their_relations_are_the_entities(own_folder: Path) -> None:
+    people = {"a": {"name": "Ann", "type": "girl"}, "b": {"name": "Ben", "type": "boy"}}
+    (own_folder / "people.json").write_text(json.dumps(people), encoding="utf-8")
+    edges = [{"source": "a", "target": "b", "type": "knows"}]
+    paths = [own_folder / "people.json", own_folder / "people_relations.json"]
+    paths[1].write_text(json.dumps(edges), encoding="utf-8")
+    assert told(read_graph(Path(",".join(map(str, paths))))) == KNOWS
+    (own_folder / "people.csv").write_text("id,name\na,Ann\nb,Ben\n", encoding="utf-8")
+    assert told(read(own_folder, "subject_id,related_id,relation\na,b,knows\n", "relations.csv")) == KNOWS
+
+
+def test_ids_of_documents_are_no_ids_of_entities(own_folder: Path) -> None:
+    table = "id,entity,entity_type\nd1,Ann,girl\nd1,Ben,boy\nd2,Ann,girl\n"
+    (own_folder / "entities.csv").write_text(table, encoding="utf-8")
+    graph = read(own_folder, "source,target,relation\nAnn,Ben,knows\n", "relations.csv")
+    assert (told(graph), [*graph.entities.types]) == (KNOWS, ["girl", "boy"])
+
+
+def test_names_and_pairs_with_weights_are_tables(own_folder: Path) -> None:
+    (own_folder / "nodes.json").write_text('["Ann", "Ben"]', encoding="utf-8")
+    graph = read(own_folder, [["Ann", "Ben", 3]], "edges.json")
+    assert told(graph) == [("Ann", "RELATED_TO", "Ben")]
+    assert graph.relations.weights.tolist() == [3.0]

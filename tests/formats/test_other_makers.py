@@ -227,6 +227,22 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
         {"reference_entities": ("Anna",), "tags": ("tipo:simple",)},
     ),
     ("one.csv", "question\nWho, of all, is it; and why?\n", {"query": "Who, of all, is it; and why?"}),
+    (
+        "judged.csv",
+        'query_id,query_text,doc_id,relevant\nq1,"who, then?",d1,1\nq1,"who, then?",d2,0\n',
+        {"query": "who, then?", "reference_entities": ("d1",), "irrelevant_entities": ("d2",)},
+    ),
+    *(
+        (f"{query}.json", json.dumps([{query: "Who?", key: value}]), {"query": "Who?", field: wanted})
+        for query, key, value, field, wanted in (
+            ("question_ar", "reference_answer_ar", "آن", "ground_truth", ("آن",)),
+            ("soru", "kaynak_dosya", "a.pdf", "reference_chunks", ("a.pdf",)),
+            ("soru", "cevap", "Ann", "ground_truth", ("Ann",)),
+            ("question", "expected_concepts", ["Ann"], "reference_entities", ("Ann",)),
+            ("question", "reponse_attendue", "Ann", "ground_truth", ("Ann",)),
+            ("question", "required_elements", ["Ann", "Ben"], "ground_truth", ("Ann", "Ben")),
+        )
+    ),
     ("promptfoo.yaml", f"tests:\n- vars: {{question: {QUESTION}}}{EQUALS}", TOLD),
     ("file.yaml", f"tests:\n- vars: {{a: file://a.txt, b: {QUESTION}}}{EQUALS}", TOLD),
     ("golden.yaml", f"- question: {QUESTION}\n  expected: Anna\n- question: Who?\n  expected: Ben\n", TOLD),
@@ -261,6 +277,11 @@ REFUSED = [  # name, content, and what is said of it
     ("q.txt", "1,2,3\n4,5,6\n", "rows of numbers"),
     ("q.txt", "who keeps bees ?\tanna\nwho else ?\tben\n", "'question'; it has: who keeps bees"),
     ("q.txt", "1\t1\tbees\n1\t2\tcats\n", "the column '1' is given twice"),
+    (
+        "cases.json",  # a query in an expected answer is no question
+        '{"cases": [{"message": {"content": "How?"}, "ground_truth": {"calls": {"tool": {"query": "a"}}}}]}',
+        "'query' is missing in all 1 records",
+    ),
 ]
 
 

@@ -96,6 +96,11 @@ def test_each_shape_is_the_same_run(shape: str, tmp_path: Path, run_cli: Callabl
             lines({"id": "q1", "entities": [{"label": "Dover"}]}),
             "an object with 'name' or 'id', got an object with the keys 'label'",
         ),
+        (lines({"question": Q1, "sources": ["read_file"]}), "without what was retrieved"),
+        (
+            lines(*({"qid": id, "system": name, "entities": []} for name in ("a", "b") for id in "qr")),
+            "run.jsonl:3: 2 records for a question that is in the file twice",
+        ),
     ],
 )
 def test_a_wrong_key_says_which_keys_there_are(text: str, wanted: str, tmp_path: Path) -> None:
@@ -103,8 +108,9 @@ def test_a_wrong_key_says_which_keys_there_are(text: str, wanted: str, tmp_path:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RunError) as caught:
         read_run(path)
-    assert wanted in str(caught.value)
-    assert "not JSON" not in str(caught.value)
+    (told,) = str(caught.value).splitlines()
+    assert wanted in told
+    assert "not JSON" not in told
 
 
 def test_upstreams_results_and_lists_are_gold_sets_too(tmp_path: Path) -> None:
@@ -161,23 +167,30 @@ def test_a_results_file_is_no_run_and_is_told_once(tmp_path: Path) -> None:
         assert told.startswith("a-results.json: a results file has only the first ranks")
 
 
+PASSAGES = ["It is Dover.", "c2"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        f"user_input,retrieved_contexts,response\n{Q1},\"['It is Dover.', 'c2']\",Dover\n",
-        lines({"question": Q1, "retrieved_doc_ids": ["It is Dover.", "c2"], "top_scores": [0.9, 0.1]}),
-        lines({"query": Q1, "top_sources": ["It is Dover.", "c2"]}),
+        f'user_input,retrieved_contexts,response\n{Q1},"{PASSAGES}",Dover\n',
+        lines({"question": Q1, "retrieved_doc_ids": PASSAGES, "top_scores": [0.9, 0.1]}),
+        lines({"query": Q1, "top_sources": PASSAGES}),
         lines(
             {"query": Q1, "topk": [{"chunk_id": "c1", "text": "It is Dover."}, {"doc_id": 2, "text": "c2"}]}
         ),
-        f"input,retrieved_contexts\n{Q1},\"['It is Dover.', 'c2']\"\n",
+        f'input,retrieved_contexts\n{Q1},"{PASSAGES}"\n',
+        lines({"question": Q1, "sources": [{"title": "a.pdf", "text": text} for text in PASSAGES]}),
+        lines({"qid": Q1, "top5_chunk_ids": PASSAGES}),
+        lines({"question": Q1, "sources": ["a/b.md"]}),
     ],
 )
 def test_passages_are_read_under_any_key_that_speaks_of_them(text: str, tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text(text, encoding="utf-8")
     run = read_run(path)
-    assert [passage.text for passage in (run.passages or {})[Q1]] == ["It is Dover.", "c2"]
+    wanted = ["a/b.md"] if "a/b.md" in text else PASSAGES
+    assert [passage.text or passage.key for passage in (run.passages or {})[Q1]] == wanted
     assert not run.lists_entities
 
 
