@@ -220,7 +220,6 @@ def put(path: str, content: Any) -> None:
     Path(path).write_bytes((content if isinstance(content, str) else lines(*content)).encode())
 
 
-@pytest.mark.usefixtures("own_folder")
 @pytest.mark.parametrize("case", BY_HAND)
 def test_means_are_those_of_the_hand(run_cli, case: str) -> None:
     gold, run, options, expected = BY_HAND[case]
@@ -239,7 +238,6 @@ def test_where_trec_eval_differs() -> None:
     assert tied.evaluate({"q": {"a": 1.000000001, "b": 1.0}})["q"]["recip_rank"] == 0.5
 
 
-@pytest.mark.usefixtures("own_folder")
 @pytest.mark.parametrize(
     "run",
     [
@@ -259,7 +257,6 @@ def test_passages_alone_are_measured_without_being_asked_for(run_cli, run: str) 
     assert (found["passages:recall@5"], found["passages:mrr"]) == (0.5, 0.5)
 
 
-@pytest.mark.usefixtures("own_folder")
 @pytest.mark.parametrize(("names", "options", "warns"), [
     (["n17", "n18"], "", True), (["Ann", "n18"], "", False), (["ANN"], "", False), ([], "", False),
     (["n17"], "--match rougeL", False),
@@ -287,7 +284,6 @@ def test_with_a_graph_names_and_aliases_become_entities(own_folder: Path, run_cl
     assert document["entities"]["Anna"]["name"] == "Anna"
 
 
-@pytest.mark.usefixtures("own_folder")
 def test_a_text_alone_is_a_name_or_else_an_id(run_cli) -> None:
     """In a run, and of a retriever of the user's own."""
     names = {"n1": "Anna", "n2": "n1", "n3": "Ben"}
@@ -304,7 +300,6 @@ def test_a_text_alone_is_a_name_or_else_an_id(run_cli) -> None:
         assert [entity["id"] for entity in result["ranked"]] == ["n2", "n3"]
 
 
-@pytest.mark.usefixtures("own_folder")
 def test_texts_without_names_are_listed_by_their_text(run_cli) -> None:
     put("gold", [{"id": "q", "query": "?", "reference_entities": ["a"], "reference_texts": ["a red barn"]}])
     put("run", [{"id": "q", "entities": [{"text": "a blue door"}, {"id": 0, "text": "A red barn."}]}])
@@ -314,7 +309,6 @@ def test_texts_without_names_are_listed_by_their_text(run_cli) -> None:
     assert (found["tp"], found["fp"]) == (["0"], ["a blue door"])
 
 
-@pytest.mark.usefixtures("own_folder")
 def test_tokens_of_a_question_that_says_no_total_are_in_the_total(run_cli) -> None:
     put("gold", [{"id": "p", "query": "?", "reference_entities": ["a"]}])
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 16}
@@ -386,7 +380,6 @@ BAD = [
 ]
 
 
-@pytest.mark.usefixtures("own_folder")
 @pytest.mark.parametrize(("name", "text", "expected"), BAD)
 def test_a_bad_file_is_said_in_words(run_cli, name: str, text: str, expected: str) -> None:
     put("gold", GOLDS["trec"])
@@ -397,7 +390,6 @@ def test_a_bad_file_is_said_in_words(run_cli, name: str, text: str, expected: st
     assert not Path("out.json").exists()
 
 
-@pytest.mark.usefixtures("own_folder")
 def test_a_mean_of_one_question_is_marked_too(run_cli) -> None:
     put("run", "q1 Q0 d2 1 2 t\nq1 Q0 d1 1 1 t\n")
     put("gold", "q1 0 d1 1\n")
@@ -460,7 +452,6 @@ def test_on_its_graph_a_run_gets_verdicts_and_what_lost_its_recall(own_folder: P
     assert "not returned by the retriever" in done.stdout
 
 
-@pytest.mark.usefixtures("own_folder")
 def test_what_a_run_lacks_is_counted_and_said(run_cli) -> None:
     put("gold", TWO_OF_FOUR)
     put("run", ABSENT)

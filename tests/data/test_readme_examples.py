@@ -54,7 +54,7 @@ LEFT_OUT = {
     r"^curl ": "there is no SPARQL endpoint here; the file that it writes is made below",
     r"^dask ": "tests/retrieval/test_cluster.py starts a scheduler and workers on free ports",
     r"running.cluster=tcp://HOST": "tests/retrieval/test_cluster.py runs the command against its own cluster",
-    r'-g "\$GRAPH"': "tests/cli/test_ci.py runs the workflow's command with its variables",
+    r'-g "\$GRAPH"': "tests/cli/test_eval.py runs the workflow's command with its variables",
     r"-g new-KG.json": "two versions of the reader's own graph; tests/cli/test_fix.py has some",
 }
 # The other package is asked by tests/examples, where it is installed; here this function stands in for it.

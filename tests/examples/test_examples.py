@@ -23,6 +23,7 @@ import pytest
 from click.testing import Result
 
 from tests.conftest import ROOT, read_json
+from tests.tools.bolt_server import RUN, Answer, BoltServer
 from tiny_graph_rag.formats.gold import read_eval_set
 
 EXAMPLES = ROOT / "examples"
@@ -76,24 +77,14 @@ def service() -> Iterator[str]:
 
 @pytest.mark.slow
 def test_a_plain_http_service(
-    service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result]
+    service: str, monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result]
 ) -> None:
     monkeypatch.setenv("RAG_URL", service)
     monkeypatch.delitem(sys.modules, "http_service", raising=False)
     spec = f"{EXAMPLES / 'http_service.py'}:retrieve"
-    run_cli(
-        "eval --dataset",
-        SAMPLE_GOLD,
-        "-g",
-        SAMPLE,
-        "--retriever",
-        spec,
-        "--skip-generation",
-        "-o",
-        tmp_path / "out.json",
-        code=0,
-    )
-    document = read_json(tmp_path / "out.json")
+    given = ("--retriever", spec, "--skip-generation", "-o", "./out.json")
+    run_cli("eval --dataset", SAMPLE_GOLD, "-g", SAMPLE, *given, code=0)
+    document = read_json("out.json")
     own = document["summary"]["own_retriever"]
     asked = [question.query for question in read_eval_set(SAMPLE_GOLD)]
     refused = sum("Armitage" in query for query in asked)
@@ -110,32 +101,76 @@ def test_graphify_over_its_own_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "loans_loandesk_lend" in [item["id"] for item in found]
 
 
-def test_lightrags_own_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("lightrag")
-    pytest.importorskip("openai")
-    assert callable(imported("lightrag_rag", monkeypatch).retrieve)
-
-
-@pytest.mark.parametrize(
-    ("library", "example"),
-    [
-        ("graphrag", "ms_graphrag_rag"),
-        ("llama_index.core", "llama_index_rag"),
-        ("neo4j", "neo4j_cypher"),
-    ],
-)
-def test_the_others_fit_the_library_that_is_installed(
-    library: str, example: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip(library)
-    module = imported(example, monkeypatch)
-    assert callable(module.retrieve)
-    if library == "neo4j":
-        asyncio.run(module.driver.close())
-
-
 def test_the_gold_set_over_our_own_code_fits_its_graph(run_cli: Callable[..., Result]) -> None:
     examples = read_eval_set(EXAMPLES / "lending-eval.jsonl")
     assert len(examples) == 30
     told = run_cli("validate --dataset", examples.path, "-g", GRAPHS / "graphify", code=0)
     assert "no errors" in told.stdout
+
+
+@pytest.mark.parametrize("name", ["neo4j_cypher", "neo4j_vector_rag"])
+def test_neo4j_by_its_own_driver(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("neo4j")
+    found = Answer(["name", "score"], [["Ben Gunn", 0.9], ["Flint", 0.5]])
+    with BoltServer(lambda query: found if "YIELD node, score" in query else Answer([], [])) as server:
+        monkeypatch.setenv("NEO4J_URI", f"bolt://127.0.0.1:{server.port}")
+        monkeypatch.setenv("NEO4J_PASSWORD", "secret")
+        example = imported(name, monkeypatch)
+        if hasattr(example, "embedded"):
+
+            async def embedded(question: str) -> list[float]:
+                return [float(len(question)), 1.0]
+
+            monkeypatch.setattr(example, "embedded", embedded)
+
+        async def asked() -> object:
+            try:
+                return await example.retrieve("Who moved the treasure of Flint?")
+            finally:
+                await example.driver.close()
+
+        result = asyncio.run(asked())
+        assert dict(result) == {"Ben Gunn": 0.9, "Flint": 0.5}  # type: ignore[call-overload]
+        parameters = [fields[1] for tag, fields in server.received if tag == RUN]
+        assert parameters[-1].get("words", parameters[-1].get("vector")) in (
+            "Who moved the treasure of Flint",
+            [32.0, 1.0],
+        )
+
+
+def test_llama_index_with_only_its_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llama_index.core")
+    monkeypatch.setenv("LLAMA_INDEX_DIR", str(GRAPHS / "llama-index"))
+    found = imported("llama_index_core_rag", monkeypatch).retrieve("Where does Jim Hawkins live?")
+    assert found[0] == "Jim Hawkins"
+    assert "Admiral Benbow" in found
+    assert imported("llama_index_core_rag", monkeypatch).retrieve("Who?") == []
+
+
+def test_langchains_graph_retriever(monkeypatch: pytest.MonkeyPatch, own_folder: Path) -> None:
+    pytest.importorskip("langchain_graph_retriever")
+    from langchain_core.embeddings import Embeddings
+
+    class Letters(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [
+                [1.0 + text.casefold().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"]
+                for text in texts
+            ]
+
+        def embed_query(self, text: str) -> list[float]:
+            return self.embed_documents([text])[0]
+
+    names = ["Zzyzx", "Ben", "Cy", "Dee"]
+    pairs = [("Zzyzx", "Ben"), ("Ben", "Cy")]
+    kg = {
+        "entities": {name: {"name": name} for name in names},
+        "relationships": [{"source_entity_id": a, "target_entity_id": b} for a, b in pairs],
+    }
+    (own_folder / "k-KG.json").write_text(json.dumps(kg), encoding="utf-8")
+    monkeypatch.setenv("KG", "k-KG.json")
+    example = imported("langchain_graph_rag", monkeypatch)
+    monkeypatch.setattr(example, "embeddings", Letters)
+    found = example.retrieve("Zzyzx")
+    assert found[0] == "Zzyzx"
+    assert {"Ben", "Cy"} <= set(found)

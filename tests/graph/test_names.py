@@ -1,9 +1,11 @@
-"""The index of names: what a name means, one at a time or all at once."""
+"""The index of names: what a name means, one at a time or all at once, and the names most like one that the
+graph lacks."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from tiny_graph_rag.formats import graphs
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import names as names_module
 from tiny_graph_rag.graph.names import BEGINNING, NAME, PLAIN, NameIndex
+from tiny_graph_rag.graph.nearest import NearestNames, joined_names
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
 
@@ -88,3 +91,36 @@ def test_many_names_are_found_whatever_parts_they_were_read_in(monkeypatch: pyte
     assert whole.resolve("Name 500 of 3") == ((), None)
     longest = max((fold(name) for name in written), key=len)
     assert whole.table.longest(longest[:BEGINNING]) == len(longest)
+
+
+@pytest.mark.parametrize(
+    ("entities", "wanted", "found"),
+    [
+        (["Sherlock Holmes", "Helen Stoner", "Julia Stoner"], "sherlok holmes", ["Sherlock Holmes"]),
+        (["점례", "점순이", "수탉"], "점숭이", ["점순이"]),  # letter by letter
+        # An alias counts, and an entity comes once.
+        ([("Grimesby Roylott", ["Dr. Roylott", "Doctor Roylott"]), "Rome"], "Dr Roylot", ["Dr. Roylott"]),
+        (["Anna", "Bert"], "𝕏", []),
+        (["Anna", "Annabel"], "Annabell", ["Annabel"]),
+    ],
+)
+def test_the_nearest_name(tmp_path: Path, entities: list[Any], wanted: str, found: list[str]) -> None:
+    path = write_kg(tmp_path / "x-KG.json", entities)
+    nearest = NearestNames.of(read_graph(path).entities).of_all([wanted])[wanted]
+    assert [item.name for item in nearest][:1] == found
+    assert all(item.likeness > 0.9 for item in nearest[:1] if item.name == "Sherlock Holmes")
+    if found == ["Annabel"]:
+        assert list(json.loads(path.read_text())["entities"])[nearest[0].entity] == "Annabel"
+
+
+@pytest.mark.parametrize(
+    ("name", "near", "parts"),
+    [
+        ("Anna, Ben", ["Anna", "Ben", "Annabel"], ["Anna", "Ben"]),
+        ("점순/수탉", ["수탉", "점순"], ["점순", "수탉"]),
+        ("Anna, Ben", ["Anna", "Annabel"], []),  # only one part is an entity: it may be a title or a place
+        ("Ann", ["Anna", "Annabel"], []),
+    ],
+)
+def test_names_written_as_one_are_told_from_a_typing_error(name, near, parts) -> None:
+    assert joined_names(name, near) == parts

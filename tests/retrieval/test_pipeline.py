@@ -1,14 +1,17 @@
-"""Link → walk → rank: hops are strict, parts add up, and nothing but the files decides."""
+"""Link → walk → rank: hops are strict, parts add up, and nothing but the files decides; retrievers by
+name."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import Result
 
-from tests.conftest import ROOT, kg
+from tests.conftest import ROOT, kg, read_json, write_kg, write_set
 from tiny_graph_rag import load_graph, load_questions
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.graphs import read_graph
@@ -17,6 +20,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, make_linker
 from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.retrieval.baselines import HybridRetriever
 from tiny_graph_rag.retrieval.cost import UNIT
 from tiny_graph_rag.run import Run
 
@@ -100,3 +104,29 @@ def test_what_a_pronoun_stands_for_is_ranked_behind_what_is_asked_for(tmp_path: 
     names = [graph.entities.names[entity] for entity in run.entities]
     assert names[0] == "Ben Cole"
     assert names[-1] == "Ada Marsh"
+
+
+def test_hybrid_alone_fuses_what_measured_best(tmp_path: Path) -> None:
+    graph = read_graph(write_kg(tmp_path / "a-KG.json", ["Lamp", "Mill"], [("Lamp", "in", "Mill")]))
+    for spec in ("hybrid", "hybrid:bfs*3+bm25"):
+        made = make_retriever(graph, Config().override(retriever=spec))
+        assert isinstance(made, HybridRetriever)
+        assert [type(part).name for part in made.parts] == ["bfs", "bm25"]
+
+
+def test_an_external_run_keeps_its_order_without_repeats_and_refuses_what_the_graph_lacks(
+    run_cli: Callable[..., Result], tmp_path: Path
+) -> None:
+    gold = [{"id": f"q{name}", "query": f"{name}?", "reference_entities": [name]} for name in "BC"]
+    write_set(tmp_path, "a", ["A", "B", "C"], [("A", "OWNS", "B")], *gold)
+    command = "eval --dataset a-eval.jsonl --skip-generation -o ./r.json --retriever"
+    (tmp_path / "theirs.trec").write_text("qB Q0 C 1 3.0 x\nqB Q0 C 2 2.5 x\nqB Q0 B 3 2.0 x\n")
+    run_cli(command, "run:theirs.trec", "--quiet", code=0)
+    results = read_json("r.json")["results"]
+    ranked = [[(entity["name"], entity["score"]) for entity in result["ranked"]] for result in results]
+    assert ranked == [[("C", 1.0), ("B", 0.5)], []]
+    assert [result["metrics"]["mrr"] for result in results] == [0.5, 0.0]
+    (tmp_path / "theirs.trec").write_text("qB Q0 ghost 1 3.0 x\nqB Q0 B 2 2.0 x\n")
+    refused = run_cli(command, "run:theirs.trec", code=2).stderr
+    assert "1 of its entities are not in the graph ('ghost')" in refused
+    assert "theirs.trec" in run_cli(command, "run:thiers.trec", code=2).stderr
