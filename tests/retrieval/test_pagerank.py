@@ -76,7 +76,7 @@ def guide(graph: KnowledgeGraph, added: dict[int, int] | None = None) -> Guide:
     rows = sorted(added or {})
     return Guide(
         types.codes,
-        np.full(len(types.names) + 1, 1000),
+        np.full((1, len(types.names) + 1), 1000),
         np.array(rows, dtype=np.int32),
         np.array([(added or {})[row] for row in rows], dtype=np.int64),
     )
@@ -101,7 +101,7 @@ def test_half_of_the_mass_goes_on_by_the_weights_of_relations() -> None:
 def test_a_seed_has_as_much_as_the_entity_visited_most() -> None:
     graph = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c"), ("c", "r", "d")])
     walk = RandomWalk(graph.adjacency, SynonymEdges.of(graph))
-    entities, bits = walk.bits(np.array([0]), np.array([1.0]), guide(graph))
+    ((entities, bits),) = walk.bits([((0,), (1.0,), guide(graph))])
     of = dict(zip(entities.tolist(), bits.tolist(), strict=True))
     assert of[0] == of[1] > of[2] > of[3] > 0
 
@@ -113,6 +113,20 @@ def test_names_that_are_nearly_one_are_joined() -> None:
     joined = visits(graph, 1 << 20, guide(graph))
     far = list(graph.entities.names).index("Center of the Universe")
     assert joined[far] > 0  # no relation leads there from Tulsa
+
+
+def test_walks_together_are_those_of_each_alone() -> None:
+    graph = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "s", "c"), ("c", "r", "a"), ("c", "s", "d")])
+    starts = [
+        ((0,), (1.0,), guide(graph)),
+        ((1, 3), (0.25, 0.75), guide(graph, {1: 500})),
+        ((1, 3), (0.25, 0.75), guide(graph)),
+    ]
+    walk = RandomWalk(graph.adjacency, SynonymEdges.of(graph))
+    for start, together in zip(starts, walk.bits(starts), strict=True):
+        (alone,) = walk.bits([start])
+        for mine, its in zip(together, alone, strict=True):
+            assert mine.tolist() == its.tolist()
 
 
 @pytest.mark.slow

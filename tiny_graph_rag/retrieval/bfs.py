@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, found_in, unique
+from tiny_graph_rag.columns.arrays import begins, found_in
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import MILLI, TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -22,7 +22,7 @@ from tiny_graph_rag.linking.question_words import RelationWords
 from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Filters, walked_columns
-from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
+from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores
 from tiny_graph_rag.retrieval.paths import CheapestPaths, Reached, ToRank, best_of
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Mentions, Reader, TextWords, mentions_of
 from tiny_graph_rag.retrieval.walk import NO_PATH, SIZES
@@ -69,7 +69,9 @@ class BfsRetriever(Retriever):
         self.texts: TextScores | None = None
         if len(graph) <= SCORED_UP_TO:
             adjacency = self.filters.walked(graph)
-            self.texts = graph.shared((TextScores, adjacency), lambda: TextScores(index, adjacency))
+            self.texts = graph.shared(
+                (TextScores, adjacency), lambda: TextScores(index, adjacency, self.costs)
+            )
         wanted = max(CANDIDATES, self.settings.depth) if self.costs.typed else len(graph)
         self.wanted = min(wanted, len(graph))
         self.enough = min(wanted, self.settings.depth)  # where a path explains the question
@@ -153,26 +155,29 @@ class BfsRetriever(Retriever):
         of_a_bit = [self._of_a_bit(within, len(questions)) for within in reached]
         if self.settings.exclude_seeds:
             reached = [self._without_named(within, questions) for within in reached]
-        for row in np.flatnonzero(np.any(of_a_bit, axis=0)).tolist():
-            own = [within.of_question(row) for within in reached]
-            rows = unique(
-                np.concatenate([within.entities[its] for within, its in zip(reached, own, strict=True)])
-            )
-            weights = self.costs.weights
-            assert self.texts is not None  # else no bit costs anything
-            scores = self.texts.of(
-                questions[row],
-                mentions[row],
-                rows,
-                mentioned=weights.mentioned,
-                every_text=not self.costs.typed,
-            )
-            counts = MILLI, weights.neighbour, weights.pagerank
-            for within, its, bits_cost in zip(reached, own, of_a_bit, strict=True):
-                at = np.searchsorted(rows, within.entities[its])
-                for part, (bits, weight) in enumerate(zip(scores, counts, strict=True), 2):
-                    within.parts[its, part] = lacking(bits[at], int(bits_cost[row]), weight)
+        rows = np.flatnonzero(np.any(of_a_bit, axis=0)).tolist()
+        if rows and self.texts is not None:
+            bits = [np.zeros((3, len(within.question)), np.int64) for within in reached]
+            columns_of = self.texts.of([questions[row] for row in rows], [mentions[row] for row in rows])
+            for row, columns in zip(rows, columns_of, strict=True):
+                for within, its_bits in zip(reached, bits, strict=True):
+                    its = within.of_question(row)
+                    its_bits[:, its] = columns[:, within.entities[its]]
+            for within, its_bits, cost in zip(reached, bits, of_a_bit, strict=True):
+                within.parts[:, 2:] = self._lacking(within.question, its_bits, cost)
         return [self._ordered(within, len(questions)) for within in reached]
+
+    def _lacking(self, question: Column, bits: Column, of_a_bit: Column) -> Column:
+        """(rows, 3): what each entity lacks to the most bits that one of its question has, as costs. bits:
+        (3, rows), in thousandths."""
+        firsts = np.flatnonzero(begins(question))
+        if not len(firsts):
+            return bits.T
+        most = np.maximum.reduceat(bits, firsts, axis=1)
+        missing = np.repeat(most, np.diff(firsts, append=len(question)), axis=1) - bits
+        weights = np.array([MILLI, self.costs.weights.neighbour, self.costs.weights.pagerank])
+        costs: Column = (missing.T * of_a_bit[question, None] * weights) // (MILLI * MILLI)
+        return costs
 
     def _ordered(self, reached: Reached, count: int) -> Reached:
         size, depth = self.paths.graph.size_of(reached.entities), np.full(count, self.settings.depth)

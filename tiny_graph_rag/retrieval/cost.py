@@ -22,13 +22,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import beyond, expanded, found_in, summed
@@ -46,11 +45,12 @@ from tiny_graph_rag.linking.question_words import (
     without_seeds,
 )
 from tiny_graph_rag.retrieval.pagerank import Guide, RandomWalk, SynonymEdges
-from tiny_graph_rag.retrieval.query import WeighedMention
+from tiny_graph_rag.retrieval.query import Mentions
 
 UNIT = 1_000_000  # a cost of 1
 Column = NDArray[np.int64]
 NarrowColumn = NDArray[np.int32]
+Asked = tuple[tuple[str, ...], tuple[str, ...], Mentions]  # stems outside and inside the mentions
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +122,6 @@ class Costs:
         return np.where(unexplained > self.ranking.explained, bits, 0)
 
 
-def lacking(bits: Column, of_a_bit: int, weight: int = MILLI) -> Column:
-    """What each entity's bits (in thousandths) lack to the most among them, as a cost."""
-    cost: Column = (int(bits.max(initial=0)) - bits) * of_a_bit * weight // (MILLI * MILLI)
-    return cost
-
-
 KNOWN_SCORES = 1 << 22  # scores that are kept: for as many sets of words as these are, and
 KEPT_QUESTIONS = 200  # for questions where there is room for so many
 MOST_SLOTS = 1 << 15  # relations looked at for the best neighbour
@@ -136,59 +130,67 @@ GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its 
 
 
 class TextScores:
-    """Scores the questions of one graph. adjacency: the relations that may be walked."""
+    """Scores the questions of one graph. adjacency: the relations that may be walked; costs: that graph's."""
 
-    def __init__(self, index: TextIndex, adjacency: Adjacency) -> None:
+    def __init__(self, index: TextIndex, adjacency: Adjacency, costs: Costs) -> None:
         self.index, self.graph, self.adjacency = index, index.graph, adjacency
+        # By neighbours' names and relation types too, where paths say nothing of these.
+        self._mentioned, self._bits_of = (
+            costs.weights.mentioned,
+            index.own_bits if costs.typed else index.bits,
+        )
         self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
         room = KNOWN_SCORES // max(1, len(self.graph))
-        self._columns = lru_cache(room // 4 if room >= 4 * KEPT_QUESTIONS else 0)(self._columns_of)
+        self._room = room // 4 if room >= 4 * KEPT_QUESTIONS else 0
+        self._known: dict[Asked, Column] = {}
         self._by_words = lru_cache(max(1, room))(self._by_words_of)
-        self._walked = lru_cache(max(1, room))(self._walked_from)
+        self._guide = lru_cache(KEPT_QUESTIONS)(self._guide_of)
 
-    def of(
-        self,
-        question: LinkedQuestion,
-        mentions: Sequence[WeighedMention],
-        entities: NDArray[np.signedinteger[Any]],
-        *,
-        mentioned: int,
-        every_text: bool,
-    ) -> tuple[Column, Column, Column]:
-        """(own, neighbour, near) of the entities, in thousandths of bits.
+    def of(self, questions: Sequence[LinkedQuestion], mentions: Sequence[Mentions]) -> Iterator[Column]:
+        """Of each question (3, entities): own, neighbour and near, in thousandths of bits. Kept where there
+        is room: other settings ask about the same questions.
 
-        mentions: seeds where the random walks start. mentioned: thousandths that words inside the question's
-        mentions count; every_text: by neighbours' names and relation types too.
-        """
-        columns = self._columns(
-            replace(question, id=""), tuple(mentions), mentioned=mentioned, every_text=every_text
+        mentions: of each, the seeds where random walks start; a name that is repeated counts each time."""
+        asked = [(*self._stems(question), its) for question, its in zip(questions, mentions, strict=True)]
+        known = [self._known.get(one) for one in asked]
+        starts = [
+            Counter(its) if columns is None else {} for (_, _, its), columns in zip(asked, known, strict=True)
+        ]
+        guided = zip(asked, starts, strict=True)
+        walks = self.random_walk.bits(
+            [(*mention, self._guide(outside)) for (outside, *_), its in guided for mention in its]
         )
-        own, neighbour, near = (column[entities].astype(np.int64) for column in columns)
-        return own, neighbour, near
+        for one, columns, its in zip(asked, known, starts, strict=True):
+            if columns is None:
+                columns = self._columns(one, zip(its.values(), walks, strict=False))
+            yield columns
 
-    def _columns_of(
-        self,
-        question: LinkedQuestion,
-        mentions: Sequence[WeighedMention],
-        *,
-        mentioned: int,
-        every_text: bool,
-    ) -> tuple[Column, NarrowColumn, Column]:
-        """The same of all entities; kept, for other settings ask about the same questions."""
+    def _stems(self, question: LinkedQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Of the words outside the question's mentions, and of those inside alone."""
         outside = content_stems_of(tokens(without_seeds(question))[0].values())
-        inside = [stem for stem in content_stems_of(tokens(question.text)[0].values()) if stem not in outside]
-        bits_of = self.index.bits if every_text else self.index.own_bits
-        own, neighbour, guide = self._by_words(tuple(outside))
-        every: Column = own + self._sum_of(map(bits_of, inside)) * mentioned // MILLI
-        return every, neighbour, self._near(mentions, guide)
+        inside = content_stems_of(tokens(question.text)[0].values())
+        return tuple(outside), tuple([stem for stem in inside if stem not in outside])
 
-    def _by_words_of(self, stems: tuple[str, ...]) -> tuple[NarrowColumn, NarrowColumn, Guide]:
-        """What words outside the mentions say of all entities and of their neighbours, and where they lead;
-        kept, for questions that differ by the names in them share it."""
+    def _columns(self, asked: Asked, walks: Iterable[tuple[int, tuple[NDArray[np.int64], Column]]]) -> Column:
+        """walks: of each mention, how often it stands there, and what it visits."""
+        columns, (outside, inside, _) = np.zeros((3, len(self.graph)), np.int64), asked
+        own, columns[1] = self._by_words(outside)
+        columns[0] = own + self._sum_of(map(self._bits_of, inside)) * self._mentioned // MILLI
+        for times, (at, bits) in walks:
+            columns[2, at] += times * bits
+        if self._room:
+            if len(self._known) >= self._room:
+                self._known.clear()
+            self._known[asked] = columns
+        return columns
+
+    def _by_words_of(self, stems: tuple[str, ...]) -> tuple[NarrowColumn, NarrowColumn]:
+        """What words outside the mentions say of all entities and of their neighbours; kept, for questions
+        that differ by the names in them share it."""
         scores = [self.index.bits(stem) for stem in stems]
         total = self.index.total(scores)
         neighbour = self._neighbour(total.rows, total.sums)
-        return self._sum_of(scores).astype(np.int32), neighbour.astype(np.int32), self._guide(stems)
+        return self._sum_of(scores).astype(np.int32), neighbour.astype(np.int32)
 
     def words_in(self, question: LinkedQuestion, entity: int) -> tuple[str, ...]:
         """The question's words outside its mentions that the entity's own texts hold, in order."""
@@ -211,24 +213,8 @@ class TextScores:
         np.maximum.at(column, self.adjacency.neighbours[slots], bits[best][owner])
         return column
 
-    def _near(self, mentions: Sequence[WeighedMention], guide: Guide) -> Column:
-        """The sum over mentions of PageRank from each one's seeds; a name that is repeated counts each
-        time."""
-        column = np.zeros(len(self.graph), dtype=np.int64)
-        for (seeds, shares), times in Counter(
-            (mention.seeds, mention.shares) for mention in mentions
-        ).items():
-            at, bits = self._walked(seeds, shares, guide)
-            column[at] += times * bits
-        return column
-
-    def _walked_from(
-        self, seeds: tuple[int, ...], shares: tuple[float, ...], guide: Guide
-    ) -> tuple[NDArray[np.int64], Column]:
-        """Kept, for questions with other words of the same weight name the same."""
-        return self.random_walk.bits(np.array(seeds), np.array(shares), guide)
-
-    def _guide(self, stems: Sequence[str]) -> Guide:
+    def _guide_of(self, stems: Sequence[str]) -> Guide:
+        """Which relations the words speak of."""
         codes = self.graph.relations.types.codes
         of_type = np.full(len(self.graph.relations.types.names) + 1, PLAIN)
         more: list[tuple[NDArray[np.int32], Column]] = []
@@ -246,7 +232,7 @@ class TextScores:
             )
             of_type[types] += added
             more.append((relations, np.full(len(relations), added)))
-        return Guide(codes, of_type, *summed(more, len(codes)))
+        return Guide(codes, of_type[None], *summed(more, len(codes)))
 
     @cached_property
     def _of_type(self) -> Column:

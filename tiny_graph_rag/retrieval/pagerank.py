@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import expanded, found_in, summed
+from tiny_graph_rag.columns.arrays import Summed, expanded, found_in, looked_up, summed
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Adjacency
@@ -130,20 +130,32 @@ Ranges = tuple[NDArray[np.signedinteger[Any]], NDArray[np.signedinteger[Any]]]  
 
 
 class Guide(Struct, frozen=True, eq=False):
-    """What the random walk of one question prefers. codes: type of each relation; of_type: weight by type, >
-    0; rows: relations, ascending, whose weight is greater, each by how much is `added`."""
+    """What random walks prefer, each for itself. codes: type of each relation; of_type: (walks, types),
+    weight by type, > 0; rows: walk × relations + relation, ascending, of those that weigh more, each by how
+    much is `added`."""
 
     codes: NDArray[np.int32]
     of_type: Column
     rows: NDArray[np.signedinteger[Any]]
     added: Column
 
-    def weights(self, relations: NDArray[np.int32]) -> Column:
-        weights: Column = self.of_type[self.codes[relations]]
+    @classmethod
+    def of_all(cls, guides: Sequence[Guide]) -> Guide:
+        """Of the walks of all these, one after the other."""
+        rows = [guide.rows + number * len(guide.codes) for number, guide in enumerate(guides)]
+        of_type = np.concatenate([guide.of_type for guide in guides])
+        added = np.concatenate([guide.added for guide in guides])
+        return cls(guides[0].codes, of_type, np.concatenate(rows), added)
+
+    def weights(self, walk: NDArray[np.int64], relations: NDArray[np.int32]) -> Column:
+        weights: Column = self.of_type[walk, self.codes[relations]]
         if len(self.rows):
-            place = np.minimum(np.searchsorted(self.rows, relations), len(self.rows) - 1)
-            weights += np.where(self.rows[place] == relations, self.added[place], 0)
+            place, is_more = looked_up(self.rows, walk * len(self.codes) + relations)
+            weights += np.where(is_more, self.added[place], 0)
         return weights
+
+
+Start = tuple[tuple[int, ...], tuple[float, ...], Guide]  # different seeds, the share of the mass at each
 
 
 class SynonymEdges(Struct, frozen=True, eq=False):
@@ -164,52 +176,62 @@ class SynonymEdges(Struct, frozen=True, eq=False):
 
 
 class RandomWalk:
-    """Walks on one graph. adjacency: the relations that may be walked."""
+    """Walks on one graph, several together, each over a copy of the graph of its own: node = walk × entities
+    + entity. adjacency: the relations that may be walked."""
 
     def __init__(self, adjacency: Adjacency, edges: SynonymEdges) -> None:
         self.adjacency, self.edges = adjacency, edges
         self._entities = len(adjacency.indptr) - 1
+        self._at_once = 1 + CELLS // (1 + min(MOST_SLOTS, len(adjacency.neighbours)))
 
-    def bits(
-        self, seeds: NDArray[np.int64], shares: NDArray[np.float64], guide: Guide
-    ) -> tuple[NDArray[np.int64], Column]:
-        """(entities, thousandths of bits): log2 of the share of the mass that comes by, above that of none.
-
-        seeds: different entities; shares: of the mass that starts at each. A seed has as much as the entity
-        visited most: where the walk starts says nothing of it.
+    def bits(self, starts: Sequence[Start]) -> Iterator[tuple[NDArray[np.int64], Column]]:
+        """Of each walk (entities, thousandths of bits): log2 of the share of the mass that comes by, above
+        that of none. A seed has as much as the entity visited most: where the walk starts says nothing of it.
         """
-        entities, visits = self.visits(seeds, (shares * MASS).astype(np.int64), guide)
-        others = ~found_in(np.sort(seeds), entities)
-        most = np.full(len(seeds), max(1, int(visits.max(initial=0))))
-        share = np.concatenate([most, visits[others]]) / MASS
-        least = UNSEEN / max(1, self._entities)
-        bits = np.rint(MILLI * (np.log2(share + least) - math.log2(least)))
-        return np.concatenate([seeds, entities[others]]), bits.astype(np.int64)
+        for first in range(0, len(starts), self._at_once):
+            part = starts[first : first + self._at_once]
+            walk = np.repeat(np.arange(len(part)), [len(seeds) for seeds, _, _ in part])
+            at = walk * self._entities + np.array([seed for seeds, _, _ in part for seed in seeds])
+            mass = (np.array([share for _, shares, _ in part for share in shares]) * MASS).astype(np.int64)
+            nodes, visits = self.visits(at, mass, Guide.of_all([guide for _, _, guide in part]))
+            most = np.ones(len(part), np.int64)
+            np.maximum.at(most, nodes // self._entities, visits)
+            others = ~found_in(np.sort(at), nodes)
+            share = np.concatenate([most[walk], visits[others]]) / MASS
+            least = UNSEEN / max(1, self._entities)
+            bits = np.rint(MILLI * (np.log2(share + least) - math.log2(least))).astype(np.int64)
+            nodes = np.concatenate([at, nodes[others]])
+            order = np.argsort(nodes)
+            ends = np.searchsorted(nodes[order], np.arange(1, len(part)) * self._entities)
+            for rows in np.split(order, ends):
+                yield nodes[rows] % self._entities, bits[rows]
 
-    def visits(
-        self, seeds: NDArray[np.int64], mass: Column, guide: Guide
-    ) -> tuple[NDArray[np.int64], Column]:
-        """(entities, ascending; the mass that comes by at each in all steps); where it starts does not
-        count."""
-        at, arrivals = seeds, []
+    def visits(self, nodes: NDArray[np.int64], mass: Column, guide: Guide) -> Summed:
+        """(nodes, ascending; the mass that comes by at each in all steps). nodes: where walks start, which
+        does not count, each with its mass."""
+        walks, arrivals = len(guide.of_type), []
         for _ in range(STEPS):
-            slots = _ranges(self.adjacency.indptr, at)
-            edges = _ranges(self.edges.indptr, at)
-            if not 0 < int(slots[1].sum() + edges[1].sum()) <= MOST_SLOTS:
-                break
-            owner, weight, reached = self._ahead(slots, edges, guide)
+            walk, entities = np.divmod(nodes, self._entities)
+            slots, edges = _ranges(self.adjacency.indptr, entities), _ranges(self.edges.indptr, entities)
+            goes_on = (np.bincount(walk, slots[1] + edges[1], walks) <= MOST_SLOTS)[walk]
+            if not goes_on.all():
+                walk, mass = walk[goes_on], mass[goes_on]
+                slots, edges = ((first[goes_on], count[goes_on]) for first, count in (slots, edges))
+            owner, weight, reached = self._ahead(walk, slots, edges, guide)
             whole = np.bincount(owner, weight, len(mass)).astype(np.int64)
             flow = (mass >> 1)[owner] * weight // whole[owner]
-            at, mass = summed([(reached, flow)], self._entities)
-            arrivals.append((at, mass))
-        return summed(arrivals, self._entities)
+            there = walk[owner] * self._entities + reached
+            nodes, mass = summed([(there, flow)], walks * self._entities)
+            arrivals.append((nodes, mass))
+        return summed(arrivals, walks * self._entities)
 
     def _ahead(
-        self, slots: Ranges, edges: Ranges, guide: Guide
+        self, walk: NDArray[np.int64], slots: Ranges, edges: Ranges, guide: Guide
     ) -> tuple[NDArray[np.int64], Column, NDArray[np.int32]]:
         """(whose, weight, where to) of every way on from entities with these ranges of slots and of edges."""
         owner, ways = expanded(*slots)
-        weight, reached = guide.weights(self.adjacency.relations[ways]), self.adjacency.neighbours[ways]
+        weight = guide.weights(walk[owner], self.adjacency.relations[ways])
+        reached = self.adjacency.neighbours[ways]
         if edges[1].any():
             its_owner, ways = expanded(*edges)
             owner = np.concatenate([owner, its_owner])
