@@ -13,7 +13,7 @@ from tiny_graph_rag.graph.text_index import TextIndex
 from tiny_graph_rag.language.kinds import relation_asked, singular
 from tiny_graph_rag.language.words import is_function_word, likeness, stem, words_of_name
 from tiny_graph_rag.linking.question_words import NO_WORD, RelationWords
-from tiny_graph_rag.retrieval.query import ADJACENT, Reader, TextWords
+from tiny_graph_rag.retrieval.query import Reader, TextWords
 
 PRICES = RankingPrices()
 WEIGHTS = {
@@ -86,7 +86,7 @@ def plainly_mentioned(
         own = [flip for flip in mine if flip[0] not in taken]
         if own:
             named = [place for place, _, part in own if part != NO_WORD]
-            apart = any(after - before > ADJACENT for before, after in pairwise(named))
+            apart = any(after - before > 1 for before, after in pairwise(named))
             places = [place for place, _, _ in own]
             mentions.append(([type_], places, max(row[1] for row in own), apart, coverage, claimed))
             taken.update(places)

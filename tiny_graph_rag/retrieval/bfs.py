@@ -237,7 +237,7 @@ class BfsRetriever(Retriever):
         explained = self._explained[1]
         if by_text not in explained:
             mentions = mentions_of(question.by_text if by_text else question.named)
-            given = ToRank(mentions, self.reader.read(question), self.wanted, self.enough)
+            given = ToRank(mentions, self.reader.read(question), self.wanted, self.wanted)
             explained[by_text] = PathReasons(self.graph, self.paths, given, self.settings.hops)
         return explained[by_text]
 
@@ -263,7 +263,7 @@ class PathReasons:
         if self.reading.asks == ONE_OF_SEEDS:
             yield Reason(OFFERED, (), 0.0)
             return
-        own = int(self.asked.entities[entity]) if self.asked.has_words else 0
+        own = int(self.asked.entities[entity]) if self.asked.words else 0
         if self.reading.asks == OTHERS and (own == 0 or (self.reading.head and not own & self.reading.head)):
             yield self._part(NAMED, 0, self.prices.off_focus)
         yield from self._left(own, self._mentions - 1)

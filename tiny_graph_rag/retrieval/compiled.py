@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import compiled
 from tiny_graph_rag.retrieval.walk import (
     FAR,
+    MASKS,
+    MOST_SLOTS,
     NO_PATH,
     NO_SLOT,
     SIZES,
@@ -33,16 +35,16 @@ ROOM = 1 << 12  # rows at first; doubled where they are full
 WALK, ENTITY, MASK, STEPS, COST, TOTAL, SLOT, BEFORE = range(len(States._fields))  # columns of a state
 NEXT = len(States._fields)  # one more than the state before it at the same entity
 HOPEFUL = 64  # states of each layer from which the first of the two walks goes on
-NO_KEY = FAR * SIZES
+NO_KEY = 1 << 62  # more than any key
 BEST, ANSWERS, LOWERED_AT, WANTED = range(4)  # of `Memory.bound`
 
 
 class Memory(NamedTuple):
     """Of one walk. is_seed, state, key, answers: (entities,); one more than the row of an entity's newest
-    state; its least key so far (total and size); the entities with a key up to the bound.
+    state; its least key so far, as of `key_of`; the entities with a key up to the bound.
 
-    bound: BEST, the key of the last entity wanted; the number of ANSWERS, and of how many of them BEST is
-    lowered next; how many are WANTED."""
+    bound: BEST, the highest key of interest; the number of ANSWERS, and of how many of them BEST is lowered
+    next; how many are WANTED."""
 
     is_seed: NDArray[np.bool_]
     state: NDArray[np.int32]
@@ -52,13 +54,14 @@ class Memory(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What the parts of one walk share; asked: of its question."""
+    """What the parts of one walk share; asked: of its question. width: keys of one total and size."""
 
     graph: WalkedGraph
     prices: Prices
     asked: Asked
     explained: Ints
     memory: Memory
+    width: int
 
 
 class CompiledLayers:
@@ -80,10 +83,11 @@ class CompiledLayers:
     def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
         """As `Layers.walk`."""
         worst = np.full((max(limits) + 1, len(starts.question)), NO_KEY)
-        work = Work(self.graph, self.prices, asked, self.explained, self._memory)
+        width = len(worst) * len(self._memory.key)
+        work = Work(self.graph, self.prices, asked, self.explained, self._memory, width)
         self._rows, count = walk_each(work, starts, min(limits), self._rows, worst)
         states = States(*self._rows[:count, :NEXT].T.astype(np.int64))
-        return Walks(asked, starts, states, 0, worst // SIZES)
+        return Walks(asked, starts, states, 0, worst // (SIZES * width))
 
 
 def _read_only(column: NDArray[Any]) -> NDArray[Any]:
@@ -112,20 +116,22 @@ def with_room(rows: Rows, used: int, more: int) -> Rows:
 
 
 @compiled
-def key_of(graph: WalkedGraph, entity: int, total: int) -> int:
-    """What entities are compared by: of equal totals, the one with fewer relations comes first."""
-    relations, size = int(graph.indptr[entity + 1] - graph.indptr[entity]), 0
+def key_of(work: Work, entity: int, total: int, steps: int) -> int:
+    """The rank of an entity among all: by total, then the one with fewer relations, then steps and name."""
+    graph, size = work.graph, 0
+    relations = int(graph.indptr[entity + 1] - graph.indptr[entity])
     while relations >> size:
         size += 1
-    return total * SIZES + size
+    by_steps = steps * (len(graph.indptr) - 1) + np.int64(graph.name_rank[entity])
+    return int((total * SIZES + size) * work.width + by_steps)
 
 
 @compiled
 def of_question(asked: Asked, row: int) -> Asked:
     """As `Asked.of`."""
     return Asked(
-        asked.weight[row], asked.end[row], asked.least[row], asked.head[row], asked.back[row],
-        asked.unexplained[row], asked.types[row], asked.has_words[row], asked.relations[row],
+        asked.weight[row], asked.end[row], asked.steps[row], asked.types[row], asked.least[row],
+        asked.ahead[row], asked.head[row], asked.words[row], asked.unexplained[row], asked.relations[row],
         asked.entities[row], asked.wanted[row], asked.enough[row], asked.slack[row],
     )  # fmt: skip
 
@@ -135,11 +141,11 @@ def walk_each(work: Work, starts: Starts, lowest: int, rows: Rows, worst: Ints) 
     """The states of all walks, and how many rows they fill. lowest: of the limits of hops.
 
     Written to `worst`: the highest key of interest, by hops and walk."""
-    graph, prices, every, explained, memory = work
+    graph, prices, every, explained, memory, width = work
     count, first, hops = 0, 0, len(worst) - 1
     for walk, question in enumerate(starts.question):
         asked, last = of_question(every, question), first
-        one = Work(graph, prices, asked, explained, memory)
+        one = Work(graph, prices, asked, explained, memory, width)
         while last < len(starts.walk) and starts.walk[last] == walk:
             last += 1
         for seed, entity in enumerate(starts.entity):
@@ -155,7 +161,7 @@ def walk_each(work: Work, starts: Starts, lowest: int, rows: Rows, worst: Ints) 
             rows[count + seed - first, TOTAL] = starts.total[seed]
         for entity in starts.entity:
             memory.is_seed[entity] = False
-        count, first = only_needed(graph, rows, count, used, highest, lowest), last
+        count, first = only_needed(one, rows, count, used, highest, lowest), last
     return rows, count
 
 
@@ -177,8 +183,8 @@ def walk_layers(
         opened, slots = open_states(work, hops - steps + 1, most, rows, first, count)
         rows, first = with_room(rows, count, slots), count
         count = expand(work, hops - steps, most, rows, opened, count)
-        lower(memory)
-        worst[steps] = worst_key(work)
+        lower(work)
+        worst[steps] = work.memory.bound[BEST]
     return rows, count
 
 
@@ -188,7 +194,8 @@ def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count:
 
     left: steps; most: at most so many states, the most hopeful, and slots of each."""
     graph, memory, least = work.graph, work.memory, work.asked.least[left]
-    opened, chosen, worst = np.empty(count - first, np.int64), 0, worst_key(work) // SIZES
+    opened, chosen = np.empty(count - first, np.int64), 0
+    worst = memory.bound[BEST] // (SIZES * work.width)
     for state in range(first, count):
         entity, mask, cost = rows[state, ENTITY], rows[state, MASK], rows[state, COST]
         if cost + least[mask] > worst:
@@ -218,60 +225,43 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
     """One step from the states `opened`, over at most so many slots of each. How many states there are then.
 
     left: the steps after this one; count: how many states there are before."""
-    graph, prices, asked, explained, memory = work
-    first, least, is_kept = count, asked.least[left], False
+    graph, prices, asked, explained, memory, width = work
+    first, least = count, asked.least[left]
     steps = rows[opened[0], STEPS] + 1 if len(opened) else 0
     for state in opened:
         if memory.bound[ANSWERS] >= memory.bound[LOWERED_AT]:
-            lower(memory)
-        highest = worst_key(work)
-        worst = highest // SIZES
+            lower(work)
+        highest, worst = memory.bound[BEST], memory.bound[BEST] // (SIZES * width)
         at, mask, last = rows[state, ENTITY], rows[state, MASK], rows[state, SLOT]
-        rank = np.int64(graph.name_rank[at])
+        rank, so_far = np.int64(graph.name_rank[at]), rows[state, COST]
         came_by, came_as = np.int64(-1), np.int64(-1)
         if last != NO_SLOT:
             came_by, came_as = np.int64(graph.relations[last]), np.int64(graph.kind[last]) ^ 1
-        known_kind = np.int64(-1)
+        ahead = asked.ahead[left + 1][mask]
         for slot in range(graph.indptr[at], min(graph.indptr[at + 1], graph.indptr[at] + most)):
-            kind, relation, entity = np.int64(graph.kind[slot]), graph.relations[slot], graph.neighbours[slot]
-            if kind == known_kind and not is_kept:
-                continue  # costs as much as the last one
+            kind = np.int64(graph.kind[slot])
+            step = 4 * np.int64(asked.types[kind >> 1]) + 2 * (kind == came_as) + (kind & 1)
+            if so_far + ahead[step] > worst:
+                continue
+            relation, entity = graph.relations[slot], graph.neighbours[slot]
             if relation == came_by or memory.is_seed[entity]:
                 continue
-            # What the step explains and costs.
-            speaks = np.int64(asked.types[kind >> 1])
-            free = speaks & ~mask
-            if kind != came_as:
-                free &= ~asked.back
-            fills = free & -free
-            filled, pays_for_kind = mask | fills, 0
-            cost = rows[state, COST] + prices.step
-            if speaks == 0:
-                cost += asked.unexplained
-            else:
-                cost += (kind & 1) * prices.against
-                if fills == 0:
-                    cost += prices.again
-                elif mask & (fills - 1) != fills - 1:
-                    cost += prices.early
-            if asked.has_words:
+            taken, pays_for_kind = asked.steps[mask, step], 0
+            cost, filled = so_far + (taken >> MOST_SLOTS), taken & (MASKS - 1)
+            if asked.words:
                 met = np.int64(asked.entities[entity] | asked.relations[relation])
-                if speaks == 0:
+                if step < 4:
                     cost -= min(asked.weight[met & ~mask], asked.unexplained)
                 filled |= met
                 if asked.head and asked.entities[entity] & asked.head == 0:
                     pays_for_kind = prices.off_head
-            else:
-                known_kind = kind
             # Whether it may be an answer, or lead to one.
-            total = cost + asked.end[filled] + pays_for_kind
-            is_kept = min(total, cost + least[filled]) <= worst
-            if not is_kept:
-                continue
-            key = NO_KEY
+            total, key = cost + asked.end[filled] + pays_for_kind, NO_KEY
             if total <= worst and (len(graph.returned) == 0 or graph.returned[entity]):
-                key = key_of(graph, entity, total)
-            if left == 0 and key > (highest if asked.slack else min(highest, memory.key[entity])):
+                key = key_of(work, entity, total, steps)
+            if key > highest and cost + least[filled] > worst:
+                continue
+            if left == 0 and not asked.slack and key > memory.key[entity]:
                 continue
             if key < memory.key[entity]:
                 if key <= memory.bound[BEST] < memory.key[entity]:
@@ -300,37 +290,33 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
 
 
 @compiled
-def worst_key(work: Work) -> int:
-    """The highest key of interest; other mentions may change a total, so that sizes count no more."""
-    best, slack = work.memory.bound[BEST], work.asked.slack
-    return int((best // SIZES + slack + 1) * SIZES - 1 if slack else best)
-
-
-@compiled
-def lower(memory: Memory) -> None:
-    """Lower the bound to the key of the last entity wanted, if there are so many answers up to it."""
-    wanted, count, bound = memory.bound[WANTED], memory.bound[ANSWERS], memory.bound
+def lower(work: Work) -> None:
+    """Lower the bound to the key of the last entity wanted, if there are so many answers up to it. Other
+    mentions may change a total, so that it alone counts."""
+    memory, bound, slack, keys = work.memory, work.memory.bound, work.asked.slack, SIZES * work.width
+    wanted, count = bound[WANTED], bound[ANSWERS]
     if count < wanted:
         return
-    keys = np.empty(count, np.int64)
+    found = np.empty(count, np.int64)
     for row in range(count):
-        keys[row] = memory.key[memory.answers[row]]
-    bound[BEST], bound[ANSWERS] = np.sort(keys)[wanted - 1], 0
+        found[row] = memory.key[memory.answers[row]]
+    best, bound[ANSWERS] = np.sort(found)[wanted - 1], 0
+    bound[BEST] = (best // keys + slack + 1) * keys - 1 if slack else best
     for row in range(count):
-        if keys[row] <= bound[BEST]:
+        if found[row] <= bound[BEST]:
             memory.answers[bound[ANSWERS]] = memory.answers[row]
             bound[ANSWERS] += 1
     bound[LOWERED_AT] = 2 * bound[ANSWERS]
 
 
 @compiled
-def only_needed(graph: WalkedGraph, rows: Rows, first: int, count: int, worst: Ints, lowest: int) -> int:
+def only_needed(work: Work, rows: Rows, first: int, count: int, worst: Ints, lowest: int) -> int:
     """How many states there are without those, from `first` on, that are of no interest within any limit of
     hops and lead to none. worst: the highest key of interest, by hops."""
     needed, place = np.zeros(count - first, np.bool_), np.zeros(count - first, np.int32)
     for row in range(count - 1, first - 1, -1):
         steps = rows[row, STEPS]
-        key = key_of(graph, rows[row, ENTITY], rows[row, TOTAL])
+        key = key_of(work, rows[row, ENTITY], rows[row, TOTAL], steps)
         needed[row - first] |= steps == 0 or key <= worst[max(lowest, steps)]
         if needed[row - first] and steps:
             needed[rows[row, BEFORE] - first] = True

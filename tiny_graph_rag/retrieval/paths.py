@@ -14,6 +14,7 @@ from tiny_graph_rag.retrieval.cost import Column, Costs
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Mentions, Reading, WeighedMention
 from tiny_graph_rag.retrieval.walk import (
     FAR,
+    MASKS,
     SIZES,
     Asked,
     Ints,
@@ -23,6 +24,7 @@ from tiny_graph_rag.retrieval.walk import (
     WalkedGraph,
     Walks,
     least_of,
+    steps_of,
 )
 from tiny_graph_rag.run import COST_PARTS, NO_STEP
 
@@ -180,7 +182,7 @@ class CheapestPaths:
         walk = np.repeat(np.arange(len(mentions)), [len(seeds) for _, seeds in mentions])
         row = question[walk]
         own, head = 0 * entity, asked.head[row]
-        if asked.has_words.any():
+        if asked.words.any():
             own = asked.entities[row, entity].astype(np.int64)
         off = (own == 0) | ((head > 0) & (own & head == 0))
         asks = np.array([one.reading.asks for one in given], np.int64)[row]
@@ -195,7 +197,7 @@ class CheapestPaths:
         """What the questions ask for; slots that some lack weigh nothing."""
         readings, count = [one.reading for one in given], len(given)
         weights = np.zeros((count, max(len(reading.slots) for reading in readings)), np.int64)
-        types, words, back = np.zeros((count, self._types), np.uint8), [0] * count, [0] * count
+        types, (words, back) = np.zeros((count, self._types), np.uint8), np.zeros((2, count), np.int64)
         for number, reading in enumerate(readings):
             for place, slot in enumerate(reading.slots):
                 weights[number, place] = slot.weight
@@ -210,11 +212,10 @@ class CheapestPaths:
         ).T
         off_focus = (focus[:, None] > 0) & (np.arange(weight.shape[1]) & focus[:, None] == 0)
         end = weight[:, -1:] - weight + np.where(off_focus, self.prices.off_focus, 0)
-        of_slots = types, np.array(back), np.array(words)
-        least = least_of(weight, end, unexplained, *of_slots, self.prices, hops)
-        has_words = of_slots[2] > 0
-        entities, relations = (np.zeros((count, size * has_words.any()), np.uint8) for size in self._size)
-        for number in np.flatnonzero(has_words).tolist():
+        steps = steps_of(np.arange(weight.shape[1]), unexplained, _sorted(types), back, self.prices)
+        least, ahead = least_of(weight, end, steps, unexplained, words, hops)
+        entities, relations = (np.zeros((count, size * words.any()), np.uint8) for size in self._size)
+        for number in np.flatnonzero(words).tolist():
             self._mark(readings[number], relations[number], entities[number])
         # Another mention may fill everything that one leaves empty.
         others = np.array([min(len(one.mentions), MENTIONS) for one in given]) - 1
@@ -222,7 +223,7 @@ class CheapestPaths:
         wanted, enough = (np.array([one[place] for one in given], np.int64) for place in (2, 3))
         enough = np.where(others > 0, wanted, enough)
         return Asked(
-            weight, end, least, head, of_slots[1], unexplained, types, has_words, relations, entities,
+            weight, end, steps, types, least, ahead, head, words, unexplained, relations, entities,
             wanted, enough, slack,
         )  # fmt: skip
 
@@ -291,6 +292,20 @@ class CheapestPaths:
             blocked[better] = False
             costs[blocked] = FAR  # what found none finds none later
         return Joined(question, entity, best, shown, np.where(taken, offered, -1))
+
+
+def _sorted(types: NDArray[np.uint8]) -> Ints:
+    """(questions, sorts): the slots that each sort of relation type fills, none of the first. types:
+    (questions, types), the slots of each type; its sort is put in their place."""
+    question, codes = np.nonzero(types)
+    slots = question * MASKS + types[question, codes]
+    different = unique(slots)
+    owner, speaks = np.divmod(different, MASKS)
+    sorts = np.arange(1, 1 + len(different)) - np.searchsorted(owner, owner)
+    types[question, codes] = sorts[np.searchsorted(different, slots)]
+    of_sorts = np.zeros((len(types), 1 + sorts.max(initial=0)), np.int64)
+    of_sorts[owner, sorts] = speaks
+    return of_sorts
 
 
 def best_of(question: Ints, wanted: Ints, key: Ints, name_rank: NDArray[Any]) -> Ints:

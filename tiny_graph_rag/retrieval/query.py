@@ -55,7 +55,6 @@ from tiny_graph_rag.linking.question_words import (
     without_seeds,
 )
 
-ADJACENT = 1
 LETTERS_OF_A_STEP = 18  # that a question has for each step it asks for, in every script we know of
 ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
@@ -224,7 +223,7 @@ class _Mention:
     types: list[int]
     places: list[int]  # of its own words
     weight: int
-    repeated: bool
+    repeated: bool  # two of them have others between: *directed* by the *director* of
     to_seed: int = 0
     once: bool = False  # whatever is repeated: it fills one slot
     others: Sequence[int] = ()  # types that may mean the same in another language, for less
@@ -332,7 +331,8 @@ class Reader:
             ]
             named = [claim.place for claim in own if claim.part != NO_WORD]
             weight = max(claim.weight for claim in own)
-            mentions.append(_Mention(same, [claim.place for claim in own], weight, _stand_apart(named)))
+            apart = any(after - before > 1 for before, after in pairwise(named))
+            mentions.append(_Mention(same, [claim.place for claim in own], weight, apart))
         return mentions
 
     def _claims(self, word: str) -> Claims:
@@ -445,8 +445,3 @@ def _by_type(claims: Mapping[int, Claims]) -> dict[int, list[_Claim]]:
         for code, (weight, part) in its.items():
             by_type.setdefault(code, []).append(_Claim(place, weight, part))
     return by_type
-
-
-def _stand_apart(places: Sequence[int]) -> bool:
-    """Whether two words of one mention have others between: *directed* by the *director* of."""
-    return any(after - before > ADJACENT for before, after in pairwise(places))

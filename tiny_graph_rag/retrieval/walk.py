@@ -27,8 +27,9 @@ from tiny_graph_rag.linking.question_words import milli
 Ints = NDArray[np.int64]
 FAR = 1 << 29  # more than any cost
 SIZES = 64  # more than any power of two of a count of relations
+MOST_SLOTS = 8
+MASKS = 1 << MOST_SLOTS
 NO_SLOT, NO_PATH = -1, -1  # of a state before the first step
-SPEAKS = 1 << 8  # of a relation type that fills a slot, next to the bits of the slots
 
 
 class Prices(NamedTuple):
@@ -52,21 +53,23 @@ class Asked(NamedTuple):
     """What questions ask for, a row a question; `of` gives one question's.
 
     weight, end: (questions, masks), by mask of slots filled, what these weigh and what is paid at the end.
-    least: (questions, hops + 1, masks), as of `least_of`. head: bits of the slots that say of what kind an
-    answer is; back: of those that only a step through the type of the last one fills. unexplained: price of a
-    step that no word explains. types: (questions, types), slots that each relation type fills; relations,
-    entities: those that its texts fill, only where has_words. wanted: how many of the best entities, or
-    `enough` where a path explains all; slack: what other mentions may still change in an entity's total.
+    steps: (questions, masks, 4 × sorts of types), as of `steps_of`; types: (questions, types), the sort of
+    each relation type. least, ahead: (questions, hops + 1, masks) and, of each step, (…, 4 × sorts), as of
+    `least_of`. head: bits of the slots that say of what kind an answer is; words: of those that texts fill.
+    unexplained: price of a step that no word explains. relations, entities: the slots that their texts fill,
+    only where a question has such words. wanted: how many of the best entities, or `enough` where a path
+    explains all; slack: what other mentions may still change in an entity's total.
     """
 
     weight: Ints
     end: Ints
-    least: Ints
-    head: Ints
-    back: Ints
-    unexplained: Ints
+    steps: Ints
     types: NDArray[np.uint8]
-    has_words: NDArray[np.bool_]
+    least: Ints
+    ahead: Ints
+    head: Ints
+    words: Ints
+    unexplained: Ints
     relations: NDArray[np.uint8]
     entities: NDArray[np.uint8]
     wanted: Ints
@@ -154,35 +157,46 @@ class Walks(NamedTuple):
         return firsts
 
 
-def least_of(
-    weight: Ints, end: Ints, unexplained: Ints, types: NDArray[np.uint8], back: Ints, words: Ints,
-    price: Prices, hops: int,
-) -> Ints:  # fmt: skip
-    """`Asked.least`: by steps left and by mask, the least that any path still pays from there, or from a mask
-    of fewer slots: where a state is left out, so are those that it would dominate.
+def steps_of(masks: Ints, unexplained: Ints, speaks: Ints, back: Ints, price: Prices) -> Ints:
+    """(questions, masks, 4 × sorts): what a step costs before texts explain any of it, × MASKS, plus the
+    slots that are filled then. Four columns a sort of relation type: along the relation and against it, then
+    both of a step back through the type of the last one.
 
-    words: bits of the slots that texts fill; the rest as in `Asked`."""
-    masks, texts = np.arange(end.shape[1]), words[:, None]
-    question, codes = np.nonzero(types)
-    fillable = types[question, codes].astype(np.int64) | SPEAKS
-    kinds = [np.arange(len(types)) * 2 * SPEAKS, fillable, fillable & ~back[question]]
-    kinds[1:] = (question * 2 * SPEAKS + kind for kind in kinds[1:])
-    question, fillable = np.divmod(unique(np.concatenate(kinds)), 2 * SPEAKS)  # the steps that differ
-    free = fillable[:, None] & (SPEAKS - 1) & ~masks
-    fills = free & -free
+    speaks: (questions, sorts), the slots that types of each sort fill, none of the first; back: those that
+    only a step back fills.
+    """
+    masks, fillable = masks[:, None], np.repeat(speaks, 4, axis=1)[:, None]
+    column = np.arange(fillable.shape[-1])
+    free = fillable & ~masks & np.where(column & 2, -1, ~back[:, None, None])
+    fills = free & -free  # the first slot in order
     early = (masks & (fills - 1)) != fills - 1
-    named = np.where(fills == 0, price.again, early * price.early)
-    guess = np.maximum(0, unexplained[:, None] - np.take_along_axis(weight, texts & ~masks, 1))
-    cost = np.where(fillable[:, None] >= SPEAKS, named, guess[question])
-    filled, firsts = masks | texts[question] | fills, np.flatnonzero(begins(question))
-    rows = [np.full(end.shape, FAR)]
+    named = (column & 1) * price.against + np.where(fills == 0, price.again, early * price.early)
+    cost = price.step + np.where(fillable == 0, unexplained[:, None, None], named)
+    steps: Ints = cost * MASKS | masks | fills
+    return steps
+
+
+def least_of(
+    weight: Ints, end: Ints, steps: Ints, unexplained: Ints, words: Ints, hops: int
+) -> tuple[Ints, Ints]:
+    """`Asked.least` and `Asked.ahead`: by steps left and by mask, the least that any path still pays from
+    there, and by the column of `steps` that it goes on with.
+
+    least is of a mask of fewer slots, where that is less: where a state is left out, so are those that it
+    would dominate."""
+    masks, question = np.arange(end.shape[1]), np.arange(len(end))[:, None, None]
+    least, ahead = [np.full(end.shape, FAR)], [np.full(steps.shape, FAR)]
+    explained = np.minimum(np.take_along_axis(weight, words[:, None] & ~masks, 1), unexplained[:, None])
+    cost, filled = np.divmod(steps, MASKS)
+    cost[..., :4] -= explained[..., None]
+    filled |= words[:, None, None]
     for _ in range(hops):
-        ahead = np.minimum(end, rows[-1])
-        least = np.minimum.reduceat(cost + ahead[question[:, None], filled], firsts)
+        ahead.append(cost + np.minimum(end, least[-1])[question, filled])
+        lowest = ahead[-1].min(2)
         for bit in (1 << slot for slot in range(len(masks).bit_length() - 1)):
-            least = np.minimum(least, least[:, masks & ~bit])
-        rows.append(least + price.step)
-    return np.stack(rows, axis=1)
+            lowest = np.minimum(lowest, lowest[:, masks & ~bit])
+        least.append(lowest)
+    return np.stack(least, axis=1), np.stack(ahead, axis=1)
 
 
 class Layers:
@@ -255,7 +269,7 @@ class Layers:
     def _ends(self, layer: States, opened: Ints, done: int) -> tuple[States, Ints, int]:
         """What lies one step ahead of these states, each step a row, with the state that it leaves; and the
         slots looked at. done: states of the layers before."""
-        graph, price, asked = self.graph, self.prices, self._asked
+        graph, asked = self.graph, self._asked
         first, last = (graph.indptr[layer.entity[opened] + end].astype(np.int64) for end in (0, 1))
         owner, slots = expanded(first, last - first)
         looked, owner, last = len(slots), opened[owner], layer.slot[opened][owner]
@@ -266,34 +280,21 @@ class Layers:
         owner, slots, relation, entity, last = (c[keep] for c in (owner, slots, relation, entity, last))
         walk, mask = layer.walk[owner], layer.mask[owner]
         question, kind = self._question[walk], graph.kind[slots].astype(np.int64)
-        speaks = asked.types[question, kind >> 1].astype(np.int64)
-        free = speaks & ~mask
-        if asked.back.any():
-            is_back = (last != NO_SLOT) & (graph.kind[last] == kind ^ 1)
-            free &= np.where(is_back, -1, ~asked.back[question])
-        fills = free & -free  # the first slot in order
-        early = (mask & (fills - 1)) != fills - 1
-        named = (kind & 1) * price.against + np.where(fills == 0, price.again, early * price.early)
-        unexplained = asked.unexplained[question]
-        cost = layer.cost[owner] + price.step + np.where(speaks == 0, unexplained, named)
-        filled = mask | fills
-        if asked.has_words.any():
-            met = (asked.entities[question, entity] | asked.relations[question, relation]).astype(np.int64)
-            explained = np.minimum(asked.weight[question, met & ~filled], unexplained)
-            cost -= np.where(speaks == 0, explained, 0)
+        is_back = (last != NO_SLOT) & (graph.kind[last] == kind ^ 1)
+        sort = asked.types[question, kind >> 1].astype(np.int64)
+        cost, filled = np.divmod(asked.steps[question, mask, 4 * sort + 2 * is_back + (kind & 1)], MASKS)
+        cost += layer.cost[owner]
+        pays_for_kind = 0 * cost
+        if asked.words.any():
+            own, head = asked.entities[question, entity].astype(np.int64), asked.head[question]
+            met = own | asked.relations[question, relation]
+            explained = np.minimum(asked.weight[question, met & ~mask], asked.unexplained[question])
+            cost -= np.where(sort == 0, explained, 0)
             filled |= met
-        total = cost + asked.end[question, filled] + self._off_head(question, entity)
+            pays_for_kind = self.prices.off_head * ((head > 0) & (own & head == 0))
+        total = cost + asked.end[question, filled] + pays_for_kind
         ends = States(walk, entity, filled, layer.steps[owner] + 1, cost, total, slots, done + owner)
         return ends, owner, looked
-
-    def _off_head(self, question: Ints, entity: Ints) -> Ints:
-        """What is paid where an entity is not of the kind that is asked for."""
-        head = self._asked.head[question]
-        if not head.any():
-            return head
-        return np.where(
-            (head == 0) | (self._asked.entities[question, entity] & head > 0), 0, self.prices.off_head
-        )
 
     def _cheapest(self, ends: States, layer: States, owner: Ints) -> States:
         """The states that these ends make. owner: of each, the state of the layer before that it leaves;
