@@ -178,13 +178,21 @@ def lines_of(text: str) -> Iterator[str]:
 def _likely_encoding(raw: bytes) -> str:
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return said("it looks like UTF-16")
-    try:
-        codecs.getincrementaldecoder("cp949")().decode(raw)  # a block may end within a character
-    except UnicodeDecodeError:
-        return said("the encoding is unknown")
-    return said(
-        "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it, and so does Excel's 'CSV UTF-8'"
-    )
+    for encoding, called in (("cp949", "CP949/EUC-KR"), ("gb18030", "GB18030"), ("shift_jis", "Shift JIS")):
+        try:
+            text = codecs.getincrementaldecoder(encoding)().decode(raw)  # it may end within a character
+        except UnicodeDecodeError:
+            continue
+        signs = [sign for sign in text if sign > "\x7f"]
+        if encoding == "cp949" and 5 * sum("가" <= sign <= "힣" for sign in signs) < 4 * len(signs):
+            continue  # Chinese can be decoded as Korean
+        return said(
+            "it looks like {called}: `iconv -f {encoding} -t UTF-8` converts it, and so does Excel's "
+            "'CSV UTF-8'",
+            called=called,
+            encoding=encoding.upper(),
+        )
+    return said("the encoding is unknown")
 
 
 def text_in(path: Path, *, others: bool = False) -> str | None:

@@ -210,8 +210,8 @@ def test_graphs_of_two_writers_in_one_folder_are_not_chosen_between(own_folder: 
     shutil.copytree(GRAPHS / "lightrag", own_folder / "rag_storage")
     shutil.copytree(GRAPHS / "ms-graphrag-3", own_folder / "output")
     assert refusal(own_folder).endswith(
-        "the graph isn't clear: the folder has 2 of LightRAG and tables: "
-        "rag_storage/graph_chunk_entity_relation.graphml, output/entities.parquet. Give one with -g"
+        "the graph isn't clear: the folder has 2 of tables and GraphML: "
+        "output/entities.parquet, rag_storage/graph_chunk_entity_relation.graphml. Give one with -g"
     )
 
 

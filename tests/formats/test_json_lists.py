@@ -60,7 +60,7 @@ def test_an_end_that_the_list_of_entities_lacks_is_counted(own_folder: Path) -> 
         ([["Ann", "knows"], ["Ann"]], "relations[0]: wanted a source and a target, got a list ['Ann', "),
         ({"entities": [5], "relations": []}, "entities[0]: wanted a name or an object, got"),
         ({"entities": [{"age": 5}], "relations": []}, "wanted 'id' or 'name', got the keys 'age'"),
-        ({"entities": ["Ann"], "facts": []}, "its lists are 'entities', 'facts'"),
+        ({"entities": ["Ann"], "things": []}, "its lists are 'entities', 'things'"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(own_folder: Path, document: Any, wanted: str) -> None:

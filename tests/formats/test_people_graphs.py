@@ -13,7 +13,7 @@ from tests.formats.test_json_lists import read as read_plainly
 from tests.formats.test_json_lists import told
 from tests.formats.test_keys import FACTS, names_and_types, write
 from tiny_graph_rag import load_graph
-from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.errors import GraphError, InputError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -206,3 +206,116 @@ def test_pajek(own_folder: Path) -> None:
     assert "1 undirected relations among directed ones" in "".join(graph.notes.lines())
     with pytest.raises(GraphError, match=r"town\.net: \*Arcslist and \*Edgeslist are not read"):
         read_plainly(own_folder, "*vertices 2\r\n1 a\r\n2 b\r\n*edgeslist\r\n1 2\r\n", "town.net")
+
+
+# Two files or one, as people have them → what is meant.
+PEOPLE = [{"no": 3955, "name": "Ann"}, {"no": 4972, "name": "Ben"}]
+FRIEND = {"id": 1, "firstName": "Ann", "lastName": "Moss", "friends": []}
+MEANT: list[tuple[dict[str, Any], list[tuple[str, str, str]]]] = [
+    (  # relations as lists in rows of their own, names in parts
+        {
+            "nodes": [FRIEND, {"id": 2, "firstName": "Ben", "lastName": "Moss"}],
+            "relations": [
+                {"id": 1, "friends": [{"id": 2}], "foes": []},
+                {"id": 2, "friends": [], "foes": [1]},
+            ],
+        },
+        [("Ann Moss", "friends", "Ben Moss"), ("Ben Moss", "foes", "Ann Moss")],
+    ),
+    (  # both ends in one list
+        {
+            "entities": [{"id": "ann", "name": "Ann"}, {"id": "ben", "name": "Ben"}],
+            "relations": [{"id": "r1", "type": "LOVES", "who": ["ann", "ben"]}],
+        },
+        [("Ann", "LOVES", "Ben")],
+    ),
+    (  # the one list of an object, names by type
+        {
+            "entities": {"GIRL": ["Ann"], "BOY": ["Ben"]},
+            "relations": {"source": "a model", "found": [["Ann", "LOVES", "Ben"]]},
+        },
+        [("Ann", "LOVES", "Ben")],
+    ),
+    (  # relations by type
+        {"nodes": {"a": {"name": "Ann"}, "b": {"name": "Ben"}}, "edges": {"LOVES": [["a", "b"]]}},
+        [("Ann", "LOVES", "Ben")],
+    ),
+    (  # ids under a key that only the ends tell, in numbers of four digits
+        {"entities": PEOPLE, "relations": [{"from_no": 3955, "rel_type": "LOVES", "to_no": 4972}]},
+        [("Ann", "LOVES", "Ben")],
+    ),
+    (  # entities in several dictionaries by id
+        {
+            "": {
+                "girls": {"g1": {"name": "Ann"}},
+                "boys": {"b1": {"name": "Ben"}},
+                "relationships": [{"source": "g1", "type": "LOVES", "target": "b1"}],
+            }
+        },
+        [("Ann", "LOVES", "Ben")],
+    ),
+    (  # documents by their names
+        {
+            "": {
+                "one.txt": {"nodes": ["Ann", "Ben"], "edges": [["Ann", "LOVES", "Ben"]]},
+                "two.txt": {"nodes": ["Ben", "Ann"], "edges": [["Ben", "LOVES", "Ann"]]},
+            }
+        },
+        [("Ann", "LOVES", "Ben"), ("Ben", "LOVES", "Ann")],
+    ),
+    (  # an end that says itself what it is
+        {
+            "": {
+                "nodes": [{"id": "Ann", "type": "GIRL"}],
+                "edges": [{"source": {"id": "Ann"}, "type": "LOVES", "target": {"id": "Ben", "type": "BOY"}}],
+            }
+        },
+        [("Ann", "LOVES", "Ben")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "meant"), MEANT)
+def test_what_people_bring_is_read_as_they_mean_it(
+    own_folder: Path, files: dict[str, Any], meant: list[tuple[str, str, str]]
+) -> None:
+    paths = [own_folder / f"{name or 'graph'}.json" for name in files]
+    for path, document in zip(paths, files.values(), strict=True):
+        path.write_text(json.dumps(document), encoding="utf-8")
+    graph = load_graph(",".join(map(str, paths)))
+    assert told(graph) == meant
+    assert sorted(graph.entities.names) == sorted({end for first, _, last in meant for end in (first, last)})
+
+
+def test_tables_that_are_named_together_are_entities_where_relations_end_in_them(own_folder: Path) -> None:
+    rows = [
+        ("characters", {"id": "c1", "name": "Ann"}),
+        ("places", {"id": "p1", "name": "Dover"}),
+        ("notes", {"id": "n1", "name": "later"}),
+        ("edges", {"source": "c1", "edge_type": "IN", "target": "p1"}),
+    ]
+    graph = load_graph(",".join(str(write(own_folder, "json", [row], name)) for name, row in rows))
+    assert (told(graph), list(graph.entities.names)) == ([("Ann", "IN", "Dover")], ["Ann", "Dover"])
+    assert [part.examples for part in graph.origin.dropped] == [("notes.json",)]
+
+
+def test_types_of_ends_in_other_words_and_chunks_among_entities_without_a_type(own_folder: Path) -> None:
+    triple = {"subject": "Ann", "relation": "IN", "object": "Dover", "subj_type": "GIRL", "obj_type": "TOWN"}
+    graph = read_graph(write(own_folder, "json", [triple]))
+    assert names_and_types(graph) == [("Ann", "GIRL"), ("Dover", "TOWN")]
+    nodes = [{"id": name, "name": name, "label": "entity"} for name in ("Ann", "Ben", "hen")]
+    chunk = {"id_": "c1", "label": "text_chunk", "text": "Once"}
+    relations = [{"source_id": "Ann", "label": "IN", "target_id": "Ben"}]
+    graph = read_plainly(own_folder, {"nodes": [chunk, *nodes], "relations": relations})
+    assert list(graph.entities.names) == ["Ann", "Ben", "hen"]
+
+
+def test_a_script_and_another_encoding_are_refused_with_the_way(own_folder: Path) -> None:
+    path = own_folder / "graph.json"
+    path.write_text('var data = [{"source": "Ann", "target": "Ben"}];', encoding="utf-8")
+    with pytest.raises(GraphError, match=r"JavaScript is not run\. Save the value behind the first ="):
+        read_graph(path)
+    path = own_folder / "triples.csv"
+    path.write_bytes("head,relation,tail\n监督学习,属于,机器学习\n".encode("gb18030") * 9)
+    with pytest.raises(InputError, match=r"GB18030: `iconv -f GB18030 -t UTF-8`"):
+        read_graph(path)

@@ -38,25 +38,18 @@ def _set(text: str) -> frozenset[str]:
 
 
 # --- graphs
-ENTITY_LISTS = _keys("entities nodes vertices concepts 개체 엔티티 노드 实体 节点")
-RELATION_LISTS = _keys(
+# Keys of lists, and what names of tables and files say that they hold.
+ENTITY_LISTS = _keys(
     """
-    relationships relations triples edges links rels triplets extractedtriples arcs claims statements
-    관계 엣지 关系 三元组 边
-    """
-)
-# What names of tables and files say that they hold.
-NODE_WORDS = _set(
-    """
-    node nodes entity entities vertex vertices concepts 노드 개체 엔티티 实体 节点 nodelist entidades nodos
+    entities nodes vertices concepts 개체 엔티티 노드 实体 节点 nodelist node entity vertex entidades nodos
     nós entités entites entitäten knoten entità nodi сущности узлы
     """
 )
-EDGE_WORDS = _set(
+RELATION_LISTS = _keys(
     """
-    edge edges relation relations relationship relationships link links rel rels arcs 관계 엣지 关系 边
-    edgelist triples triplets facts statements relaciones aristas relações relacoes arestas kanten beziehungen
-    relazioni archi связи отношения
+    relationships relations triples edges links rels triplets extractedtriples arcs claims statements facts
+    관계 엣지 关系 三元组 边 edgelist edge relation relationship link rel relaciones aristas relações relacoes
+    arestas kanten beziehungen relazioni archi связи отношения
     """
 )
 PEOPLE_WORDS = _set("people persons characters actors 인물 人物")  # the entities, where no other word says it
@@ -82,6 +75,14 @@ NODE_KEYS = _table(
     description: description desc entitydescription summary definition observations 설명 정의 描述 说明
         简介 説明 descripción descripcion descrição descricao beschreibung descrizione описание
     aliases: aliases alias altlabels altlabel synonyms alsoknownas 별칭 이명 别名 別名
+    """
+)
+# What a person's name is put together from, in this order.
+NAME_PARTS = _table(
+    """
+    given: firstname givenname forename vorname prénom prenom nombre имя name
+    middle: middlename patronym patronymic отчество
+    family: lastname familyname surname nachname familienname apellido apellidos sobrenome cognome фамилия
     """
 )
 EDGE_KEYS = _table(

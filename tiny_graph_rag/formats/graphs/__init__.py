@@ -17,7 +17,7 @@ from tiny_graph_rag.files import combined_sha256, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.inputs import GRAPH_ENDINGS, note_read
+from tiny_graph_rag.inputs import GRAPH_ENDINGS, bare_name, note_read
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 
@@ -88,7 +88,7 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     if path.is_dir():
         return _in_folder(path)
     if _is_several(path):
-        return GRAPH_FORMATS["tables"], _parts(path)
+        return GRAPH_FORMATS["tables"], tuple(map(Path, str(path).split(",")))
     head = Head(path)
     for format in _formats():  # the first alone is loaded where it is its file
         if format.recognises(head):
@@ -170,11 +170,6 @@ def _is_several(path: Path) -> bool:
     return "," in str(path) and not path.exists()
 
 
-def _parts(path: Path) -> tuple[Path, ...]:
-    """The tables that are named together."""
-    return tuple(map(Path, str(path).split(",")))
-
-
 def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     found = _graphs_in(folder)
     if len(found) > 1:
@@ -204,21 +199,18 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
 def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
     """What known writers left there: of one program, else of a suffix that anyone may use, else tables."""
     for any_name in (False, True):
-        matching = {
-            path: format
-            for format in _formats()
-            if any_name == any(pattern.startswith("*.") for pattern in format.within)
-            for path in _matching(format, folder)
-        }
+        matching = {path: format for format in _formats() for path in _matching(format, folder, any_name)}
         if matching:
             return [(format, (path,)) for path, format in matching.items()]
     tables = GRAPH_FORMATS["tables"]
     return [(tables, paths) for paths in tables.tables(folder)] if tables.tables else []
 
 
-def _matching(format: GraphFormat, folder: Path) -> list[Path]:
-    """The files of the first of a format's patterns that has some."""
-    globbed = (sorted(folder.glob(pattern)) for pattern in format.within)
+def _matching(format: GraphFormat, folder: Path, any_name: bool) -> list[Path]:
+    """The files of the first of a format's patterns that has some. any_name: of those for any file of a
+    suffix."""
+    patterns = [pattern for pattern in format.within if pattern.startswith("*.") == any_name]
+    globbed = (sorted(folder.glob(pattern)) for pattern in patterns)
     return [path for path in next(filter(None, globbed), []) if path.is_file()]
 
 
@@ -226,12 +218,11 @@ def graph_name(path: Path) -> str:
     """The file's name without its suffix and `-KG`; a folder's, or that of the project it lies in."""
     path = path.resolve() if path.name in ("", ".", "..") else path
     if _is_several(path):
-        path = _parts(path)[0]
+        path = Path(str(path).partition(",")[0])
     if path.is_dir():
         named = path if path.name not in PLAIN_FOLDER_NAMES else path.resolve().parent
         return nfc(named.name) or "graph"
-    name = nfc(path.name).removesuffix(".gz")
-    return (name.rsplit(".", 1)[0] if "." in name else name).removesuffix("-KG")
+    return bare_name(path).removesuffix("-KG")
 
 
 def graph_files(folder: Path) -> list[Path]:

@@ -11,10 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tiny_graph_rag.documents import decoded_json, json_file
-from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.registry import Registry
@@ -40,7 +37,6 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
     "tiny_graph_rag.formats.graphs",
     {
         "KG JSON": "kg_json:read_kg_json",
-        "LightRAG": "graphml:read_lightrag",
         "refused": "refused:refuse",
         "HTML": "json_lists:read_page",
         "Neo4j (APOC JSON lines)": "programs:read_apoc",
@@ -52,7 +48,7 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "DuckDB": "sql:read_duckdb",
         "tables": "tabular:read_tables",
         "worksheets": "tabular:read_worksheets",
-        "GraphML": "graphml:read_any_graphml",
+        "GraphML": "graphml:read_graphml",
         "JSON lists": "json_lists:read_lists",
         "triples": "tabular:read_triples",
     },
@@ -60,8 +56,3 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
 
 
 graph_format = registering(GRAPH_FORMATS, GraphFormat)
-
-
-def json_of(path: Path) -> Any:
-    """The document of a JSON file. Raises GraphError or InputError with the place."""
-    return json_file(path, GraphError, decoded_json)

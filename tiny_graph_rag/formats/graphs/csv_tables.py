@@ -26,6 +26,7 @@ _LINE = re.compile(r"[^\n]+")
 _COMMENTS = re.compile(r"\A\s*(?:#[^\t\n]*\n)+(?=[^\n]*\t)")  # above a table of tabs, as SSSOM has them
 
 IsHeader = Callable[[Sequence[str]], bool]
+Row = list[str]
 
 
 def csv_table(
@@ -42,7 +43,7 @@ def csv_table(
     names = [field.strip() for field in first]
     has_header = is_header(names)
     below = cells if has_header else chain([first], cells)
-    sound = (_fitted if padded else _without_broken)(below, len(names), path, rows)
+    sound = _sound(below, len(names), path, rows, padded)
     called = _once([_name(name) for name in names])
     if not has_header:
         called = [*HEADLESS, *(f"field {number}" for number in range(4, len(names) + 1))][: len(names)]
@@ -82,24 +83,19 @@ def _once(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _fitted(cells: Iterable[list[str]], width: int, path: Path, rows: Rows) -> Iterator[list[str]]:
-    """Rows as long as the header, without those that hold nothing."""
+def _sound(cells: Iterable[Row], width: int, path: Path, rows: Rows, padded: bool) -> Iterator[Row]:
+    """Rows as long as the header; padded: others made so, without those that hold nothing."""
     for row in cells:
+        if len(row) != width and not padded:
+            stripped = [cell.strip() for cell in row]  # an open quote takes some lines
+            lines = 1 + sum(cell.count("\n") for cell in stripped)
+            rows.flaw(BROKEN, repr("\t".join(stripped))[:60], lines)
+            continue
         if len(row) > width and any(cell.strip() for cell in row[width:]):
             row = [*row[: width - 1], ",".join(row[width - 1 :])]  # a text whose commas nobody quoted
             rows.flaw(LONGER, path.name)
-        if any(cell.strip() for cell in row):
+        if not padded or any(cell.strip() for cell in row):
             yield [*row[:width], *[""] * (width - len(row))]
-
-
-def _without_broken(cells: Iterable[list[str]], width: int, path: Path, rows: Rows) -> Iterator[list[str]]:
-    for row in cells:
-        if len(row) == width:
-            yield row
-        else:  # an open quote takes some lines
-            stripped = [cell.strip() for cell in row]
-            lines = 1 + sum(cell.count("\n") for cell in stripped)
-            rows.flaw(BROKEN, repr("\t".join(stripped))[:60], lines)
 
 
 def _rows(path: Path) -> Iterator[list[str]]:

@@ -12,7 +12,6 @@ are kept as a detail.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -35,54 +34,37 @@ DOCTYPE_REFUSED = (
     "a document type declaration (<!DOCTYPE>) is not allowed, because it can expand to any size; remove it"
 )
 LIGHTRAG_FILE = "graph_chunk_entity_relation.graphml"
+LIGHTRAG_KEYS = ('attr.name="entity_type"', 'attr.name="source_id"', 'attr.name="weight"')
 QUOTED = {"<id>", "<source>", "<target>", "entity_id", "entity_type", "description"}  # by old versions
 
 Properties = dict[str, Any]
-
-
-def _is_lightrag(head: Head) -> bool:
-    wanted = ('attr.name="entity_type"', 'attr.name="source_id"', 'attr.name="weight"')
-    return "<graphml" in head.text and all(name in head.text for name in wanted)
-
-
-@graph_format(
-    "LightRAG",
-    "graph_chunk_entity_relation.graphml of LightRAG and nano-graphrag",
-    _is_lightrag,
-    within=(LIGHTRAG_FILE, f"*/{LIGHTRAG_FILE}", f"rag_storage/{LIGHTRAG_FILE}"),
-)
-def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
-    graph = read_xml(paths[0])
-    for record in (*graph.nodes, *graph.edges):
-        for column in QUOTED & record.keys():
-            parts = record[column].split(SEPARATOR)
-            record[column] = SEPARATOR.join(map(without_quotes, parts))
-    return _from_xml(Rows(paths[0], "LightRAG"), graph)
+Parts = tuple[list[Properties], list[Properties]]  # nodes and edges
 
 
 @graph_format(
     "GraphML",
-    "any GraphML: nodes and edges of whatever columns",
+    "any GraphML: nodes and edges of whatever columns, graph_chunk_entity_relation.graphml of LightRAG",
     lambda head: "<graphml" in head.text,
-    within=("*.graphml", "*.graphml.gz"),
+    within=(LIGHTRAG_FILE, f"*/{LIGHTRAG_FILE}", f"rag_storage/{LIGHTRAG_FILE}", "*.graphml", "*.graphml.gz"),
     suffixes=(".graphml", ".xml"),
     general=True,
 )
-def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
-    return _from_xml(Rows(paths[0], "GraphML"), read_xml(paths[0]))
-
-
-def _from_xml(rows: Rows, graph: XmlGraph) -> KnowledgeGraph:
+def read_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
     """`<node>` and `<edge>`, of whatever columns; ids and ends are XML's own."""
-    columns = columns_of(graph.nodes)
+    is_lightrag = all(key in Head(paths[0]).text for key in LIGHTRAG_KEYS)
+    rows = Rows(paths[0], "LightRAG" if is_lightrag else "GraphML")
+    nodes, edges = read_xml(rows)
+    for record in (*nodes, *edges) if is_lightrag else ():
+        for column in QUOTED & record.keys():
+            parts = record[column].split(SEPARATOR)
+            record[column] = SEPARATOR.join(map(without_quotes, parts))
+    columns = columns_of(nodes)
     for column in (column for column in columns if key_of(column) in NODE_KEYS[Role.ALIASES]):
-        for record in graph.nodes:  # other signs do not part them here
+        for record in nodes:  # other signs do not part them here
             record[column] = list(filter(None, record.get(column, "").split(SEPARATOR)))
     given = {"id": "<id>"} | ({"name": "entity_id"} if "entity_id" in columns else {})
-    given |= {"source": "<source>", "target": "<target>"} if graph.edges else {}
-    fill(rows, Lists(graph.nodes, graph.edges), Columns(given))
-    for tag, count in graph.left_out.items():
-        rows.dropped(f"<{tag}> elements", tag, count)
+    given |= {"source": "<source>", "target": "<target>"} if edges else {}
+    fill(rows, Lists(nodes, edges), Columns(given))
     return rows.graph()
 
 
@@ -107,30 +89,20 @@ OWN_COLUMNS: dict[str, tuple[str, ...]] = {"node": ("labels",), "edge": ("label"
 NEEDED = {"node": ("id",), "edge": ("source", "target"), "key": ("id",)}
 
 
-@dataclass(slots=True)
-class XmlGraph:
-    """nodes, edges: texts by column, in file order; what XML's attributes say stands under keys of `OWN`.
-
-    left_out: elements that are neither, by tag.
-    """
-
-    nodes: list[Properties] = field(default_factory=list)
-    edges: list[Properties] = field(default_factory=list)
-    left_out: dict[str, int] = field(default_factory=dict)
-
-
-def read_xml(path: Path) -> XmlGraph:
-    """Nodes and edges with their data under the columns' names; hyperedges and ports are counted only.
+def read_xml(rows: Rows) -> Parts:
+    """Nodes and edges, texts by column, in file order; what XML's attributes say stands under keys of `OWN`.
+    Hyperedges and ports are counted only.
 
     Raises GraphError, with line and column for what is no XML.
     """
+    path = rows.path
     buffer = mapped(path)
     start = buffer[: 1 << 16].replace(b"\0", b"")  # also of UTF-16
     if b"<!DOCTYPE" in start.partition(b"<graphml")[0]:
         raise GraphError.at(path, said(DOCTYPE_REFUSED))
     stream = BytesIO(buffer) if isinstance(buffer, bytes) else buffer
     try:
-        return _graph(path, ElementTree.iterparse(stream, ("start", "end")))
+        return _graph(rows, ElementTree.iterparse(stream, ("start", "end")))
     except ElementTree.ParseError as error:
         line, column = error.position
         what = expat.ErrorString(error.code)
@@ -141,9 +113,10 @@ def read_xml(path: Path) -> XmlGraph:
         ) from error
 
 
-def _graph(path: Path, events: Iterator[tuple[str, ElementTree.Element]]) -> XmlGraph:
+def _graph(rows: Rows, events: Iterator[tuple[str, ElementTree.Element]]) -> Parts:
     """Of the starts and ends of elements; one that was read is cleared, so that no tree is built."""
-    graph = XmlGraph()
+    parts: Parts = ([], [])
+    nodes, edges = parts
     names: dict[tuple[str, str], str] = {}  # (node or edge, id of a key) → its column
     defaults: dict[str, Properties] = {"node": {}, "edge": {}}
     open: list[Properties] = []  # a node may hold a graph
@@ -153,18 +126,20 @@ def _graph(path: Path, events: Iterator[tuple[str, ElementTree.Element]]) -> Xml
         if event == "start":
             tags += 1
             if tags == 1 and tag != "graphml":
-                raise GraphError.at(path, "wanted <{root}>, got <{tag}>", root="graphml", tag=f"{tag:.40}")
+                raise GraphError.at(
+                    rows.path, "wanted <{root}>, got <{tag}>", root="graphml", tag=f"{tag:.40}"
+                )
             missing = [repr(name) for name in NEEDED.get(tag, ()) if name not in element.attrib]
             if missing:
                 where = {"n": f"{tags:,}", "tag": tag, "name": missing[0]}
-                raise GraphError.at(path, "element {n}: a <{tag}> without the attribute {name}", **where)
+                raise GraphError.at(rows.path, "element {n}: a <{tag}> without the attribute {name}", **where)
             if tag in OWN_COLUMNS:
                 open.append({**defaults[tag], **_attributes(tag, element, direction)})
-                (graph.nodes if tag == "node" else graph.edges).append(open[-1])
-            elif tag == "graph" and not graph.nodes:
+                (nodes if tag == "node" else edges).append(open[-1])
+            elif tag == "graph" and not nodes:
                 direction = element.get("edgedefault", "directed")
             elif tag in ("hyperedge", "port"):
-                graph.left_out[tag] = graph.left_out.get(tag, 0) + 1
+                rows.dropped(f"<{tag}> elements", tag)
         elif tag in OWN_COLUMNS:
             record = open.pop()
             for data in element.iterfind("{*}data"):
@@ -178,7 +153,7 @@ def _graph(path: Path, events: Iterator[tuple[str, ElementTree.Element]]) -> Xml
                 names[about, element.attrib["id"]] = name
                 if default is not None:
                     defaults[about][name] = "".join(default.itertext())
-    return graph
+    return parts
 
 
 def _attributes(tag: str, element: ElementTree.Element, direction: str) -> Properties:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import decoded_json, json_lines, read_yaml
+from tiny_graph_rag.documents import decoded_json, json_file, json_lines, read_yaml
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.base import graph_format, json_of
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.roles import (
     NONE,
     Columns,
@@ -29,10 +29,10 @@ from tiny_graph_rag.formats.graphs.roles import (
     names_ends,
     node_roles,
     of_role,
+    related,
 )
-from tiny_graph_rag.formats.graphs.rows import Rows, end_text, fill_entities, fill_relations, place_in
-from tiny_graph_rag.formats.graphs.table import Table, columns_of, flat, key_of, text_of
-from tiny_graph_rag.formats.tables import is_number
+from tiny_graph_rag.formats.graphs.rows import UNLISTED, Rows, fill_entities, fill_relations, place_in
+from tiny_graph_rag.formats.graphs.table import Table, columns_of, end_text, flat, key_of, text_of
 from tiny_graph_rag.formats.words import (
     ADJACENCIES,
     ENTITY_LISTS,
@@ -50,8 +50,6 @@ from tiny_graph_rag.messages import Said, said
 LINES = (".jsonl", ".ndjson")
 YAML = (".yaml", ".yml")
 BROKEN = "triples that are not three texts (left out)"
-TRIPLE = ("source", "relation", "target")
-ENDS = ("source", "target")
 WANTED = (
     'wanted {"entities": […], "relations": […]}, or a list of [source, relation, target] or of objects with '
     "'source', 'relation', 'target'"
@@ -157,7 +155,7 @@ def document_of(path: Path, rows: Rows) -> Any:
     _, _, rest = head.text.partition("\n")
     is_lines = head.line.endswith("}") and rest.lstrip()[:1] == "{"
     if not is_lines and not path.name.removesuffix(".gz").endswith(LINES):
-        return json_of(path)
+        return json_file(path, GraphError, decoded_json)
     text = decode_utf8(read_bytes(path), path)
     return [record.row for record in json_lines(path, text, rows.problems, decoded_json)]
 
@@ -183,7 +181,11 @@ def fill(rows: Rows, lists: Lists, given: Columns = NONE) -> None:
     given.check([*columns_of(entities), *columns_of(relations)], rows.path)
     table = Table.of_records(relations)
     roles = edge_roles(table, given)
-    entities = entities or _ends_in(relations, of_role(roles, Role.SOURCE, Role.TARGET))
+    for end in _ends_in(relations, of_role(roles, Role.SOURCE, Role.TARGET)):
+        if end_text(end) not in known:
+            entities = [*entities, end]
+            if lists.entities:
+                rows.flaw(UNLISTED, repr(end_text(end)))
     if entities:
         fill_entities(rows, Table.of_records(entities), given, place=lists.places[0])
     alone, place = not entities, lists.places[1]
@@ -225,7 +227,9 @@ def _of_lists(relations: list[Any], known: set[str]) -> list[Any]:
     roles = edge_roles(Table.of_records(relations))
     ends = [next(iter(of_role(roles, role)), role) for role in (Role.SOURCE, Role.TARGET)]
     type = next(iter(of_role(roles, Role.TYPE)), "relation")
-    keys = (*ends, type) if at[1] > at[2] else (ends[0], type, ends[1])
+    is_weighted = not known and all(isinstance(value[-1], int | float) for value in several if value)
+    last = "weight" if is_weighted else type
+    keys = (*ends, last) if is_weighted or at[1] > at[2] else (ends[0], type, ends[1])
     pairs = all(
         len(value) == 2 and not any(isinstance(end, list | dict) for end in value) for value in several
     )
@@ -269,35 +273,41 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
         _name_categories(lists.entities or [], document.get("categories"))
         if not lists.entities:
             lists, others = _with_ends(lists, others)
-        lists.others = [other for other, values in others.items() if _are_objects(values)]
+        lists.others = [other for other, values in others.items() if _objects_in(values)]
         return lists
     around = next((by_key[key] for key in ADJACENCIES if key in by_key), None)
-    relations = _neighbours(document[around], entities) if around is not None else _inner(entities or [])
+    relations = related(Table.of_records(flat(entities or [])))
+    if around is not None:
+        relations = _neighbours(document[around], entities)
     if relations:
         return Lists(entities, relations, is_directed)
-    for key, value in document.items():  # {"elements": …}, {"graph": …}
-        if isinstance(value, dict) or _are_documents(value) or key == "elements":
-            inner = lists_of(value)
-            if inner is not None and (inner.relations or inner.entities):
-                return inner
+    below = [  # {"elements": …}, {"graph": …}, or documents by their names
+        lists_of(value)
+        for key, value in document.items()
+        if isinstance(value, dict) or _are_documents(value) or key == "elements"
+    ]
+    parts = [part for part in below if part is not None and (part.relations or part.entities)]
+    parts = [part for part in parts if part.relations] or parts[:1]
+    if parts:
+        return parts[0] if len(parts) == 1 else _of_documents(parts)
     return _of_adjacency(document)
 
 
-def _are_objects(values: Any) -> bool:
-    return isinstance(values, list) and bool(values) and isinstance(values[0], dict)
+def _objects_in(values: Any) -> list[Any]:
+    """The objects of a list, or of a dictionary by id; empty for anything else."""
+    if isinstance(values, dict) and values and all(isinstance(value, dict) for value in values.values()):
+        return records_of(values)
+    return values if isinstance(values, list) and values and isinstance(values[0], dict) else []
 
 
 def _name_categories(entities: list[Any], categories: Any) -> None:
     """The names of categories for their places in a list of them, as ECharts has it."""
-    names = [_text_in(one, "name") for one in categories] if isinstance(categories, list) else []
+    several = categories if isinstance(categories, list) else []
+    names = [text_of(one.get("name") if isinstance(one, dict) else one) for one in several]
     for entity in entities:
         place = entity.get("category") if isinstance(entity, dict) else None
         if isinstance(place, int) and 0 <= place < len(names) and names[place]:
             entity["category"] = names[place]
-
-
-def _text_in(value: Any, key: str) -> str:
-    return text_of(value.get(key)) if isinstance(value, dict) else text_of(value)
 
 
 def _with_ends(lists: Lists, others: dict[str, Any]) -> tuple[Lists, dict[str, Any]]:
@@ -309,35 +319,17 @@ def _with_ends(lists: Lists, others: dict[str, Any]) -> tuple[Lists, dict[str, A
     found: list[Any] = []
     left = {}
     for key, values in others.items():
-        table = Table.of_records(values if _are_objects(values) else [])
+        objects = _objects_in(values)
+        table = Table.of_records(objects)
         table.roles = node_roles(table)
         names = [*table.columns(Role.ID), *table.columns(Role.NAME)]
         if any(text in ends for column in names for text in table.texts(column)):
             type = {} if table.columns(Role.TYPE) else {"type": key}
             ids = table.cells(names[0])  # one key of ids for all the lists
-            found += [{**type, **record, "id": id} for record, id in zip(values, ids, strict=True)]
+            found += [{**type, **record, "id": id} for record, id in zip(objects, ids, strict=True)]
         else:
             left[key] = values
     return replace(lists, entities=found or None), left
-
-
-def _inner(entities: list[Any]) -> list[Any]:
-    """Relations that entities hold as lists of others: `"related_concepts": ["hen"]`, of that type."""
-    table = Table.of_records(flat(entities))
-    table.roles = node_roles(table)
-    own = [id or name for id, name in zip(table.of(Role.ID), table.of(Role.NAME), strict=True)]
-    known = {text_of(text) for role in (Role.ID, Role.NAME) for text in table.of(role)}
-    found: list[Any] = []
-    for column in table.names:
-        related = [
-            {"source": source, "relation": column, "target": end_text(target)}
-            for source, cell in zip(own, table.cells(column), strict=True)
-            for target in (cell if isinstance(cell, list) else ())
-        ]
-        known_ends = sum(relation["target"] in known for relation in related)
-        if column not in table.roles and 2 * known_ends > len(related):
-            found += related
-    return found
 
 
 def _relations(value: Any) -> list[Any] | None:
@@ -378,20 +370,19 @@ def records_of(values: Any) -> list[Any]:
     return [{**(value if isinstance(value, dict) else {}), "id": id} for id, value in values.items()]
 
 
-def objects_of(values: Any) -> Any:
-    """Names, pairs and triples in a list as objects; of [a, b, 3] the number is the weight."""
-    if not isinstance(values, list) or all(isinstance(value, dict) for value in values):
-        return values
-    if all(isinstance(value, str) for value in values):
-        return [{"name": value} for value in values]
-    is_weighted = all(isinstance(value, list) and is_number(value[-1]) for value in values)
-    keys = ("source", "target", "weight") if is_weighted else TRIPLE
-    return [
-        dict(zip(keys if len(value) == len(keys) else (*ENDS,), value, strict=False))
-        if isinstance(value, list)
-        else value
-        for value in values
-    ]
+def objects_of(document: Any) -> list[Any]:
+    """The rows of a table of its own: of an object the one list that it has, pairs by type, or entities by
+    id; names, pairs and triples as objects."""
+    if isinstance(document, dict):
+        lists = [value for value in document.values() if isinstance(value, list)]
+        tables = [value for value in lists if value and not isinstance(value[0], str)]
+        is_typed = len(lists) == len(document) and not set(map(key_of, document)) & set(RELATION_LISTS)
+        pairs = _relations(document) if is_typed else None
+        document = pairs or (tables[0] if len(tables) == 1 else records_of(document))
+    if not isinstance(document, list):
+        return []
+    values = [{"name": value} if isinstance(value, str) else value for value in document]
+    return _of_lists(values, set())
 
 
 def _of_adjacency(document: dict[str, Any]) -> Lists | None:
@@ -404,7 +395,7 @@ def _of_adjacency(document: dict[str, Any]) -> Lists | None:
     )
     if 2 * described > len(document):  # properties of entities, of which some may be neighbours
         entities = records_of(document)
-        relations = _inner(entities)
+        relations = related(Table.of_records(flat(entities)))
         told_of = dict.fromkeys(relation["target"] for relation in relations)
         others = [{"id": name} for name in told_of if name and name not in document]
         return Lists([*entities, *others], relations) if relations else None
@@ -444,9 +435,7 @@ def _neighbours(value: Any, nodes: list[Any] | None) -> list[dict[str, Any]]:
 def _with_names(lists: Lists, document: dict[str, Any]) -> Lists:
     """Names of ids and of relation types that a dictionary in the document tells: `{"R1": "knows"}`, or
     `{"knows": 1}`."""
-    triples = [
-        record for record in lists.relations if isinstance(record, list) and len(record) == len(TRIPLE)
-    ]
+    triples = [record for record in lists.relations if isinstance(record, list) and len(record) == 3]
     told = [(key_of(key), value) for key, value in document.items() if isinstance(value, dict)]
     told += [(key, {text_of(id): name for name, id in table.items()}) for key, table in told]
     named = [(key, table) for key, table in told if all(isinstance(name, str) for name in table.values())]
@@ -478,9 +467,9 @@ def _of_list(values: list[Any]) -> Lists:
     if not has_ends(ends):
         if passages := _passages(values):
             return Lists(passages, [])
-        related = _inner(values)
-        are_entities = related or any(key_of(key) in ENTITY_TYPES for key in columns_of(values))
-        return Lists(values, related) if are_entities else Lists(None, values)
+        inner = related(Table.of_records(records))
+        are_entities = inner or any(key_of(key) in ENTITY_TYPES for key in columns_of(values))
+        return Lists(values, inner) if are_entities else Lists(None, values)
     sides = [set(of_role(ends, Role.SOURCE)), set(of_role(ends, Role.TARGET))]
     names = {*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME]}
     entities: list[Any] = []
@@ -522,7 +511,8 @@ def _of_documents(parts: list[Lists]) -> Lists:
         names = {text_of(id): text_of(name) for id, name in pairs if name}
         ids = table.columns(Role.ID) if names else []
         for entity in part.entities or ():
-            kept = _without(entity, ids) if isinstance(entity, dict) else entity
+            is_object = isinstance(entity, dict)
+            kept = {key: entity[key] for key in entity if key not in ids} if is_object else entity
             entities.setdefault(repr(kept), kept)
         ends = of_role(edge_roles(Table.of_records(part.relations)), Role.SOURCE, Role.TARGET)
         for relation in part.relations:
@@ -535,12 +525,7 @@ def _of_documents(parts: list[Lists]) -> Lists:
     return Lists(list(entities.values()) or None, relations)
 
 
-def _without(record: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key not in keys}
-
-
 def _are_documents(values: Any) -> bool:
-    if not _are_objects(values):
-        return False
-    keys = {key_of(key) for key, value in values[0].items() if isinstance(value, list)}
+    first: dict[str, Any] = next(iter(_objects_in(values)), {})
+    keys = {key_of(key) for key, value in first.items() if isinstance(value, list)}
     return bool(keys & set(RELATION_LISTS))

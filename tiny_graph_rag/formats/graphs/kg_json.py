@@ -50,7 +50,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
         raise GraphError(error.at(path)) from error
     found: dict[str, Any] = document if isinstance(document, dict) else {}
     entities, relationships = found.get("entities"), found.get("relationships")
-    if not isinstance(entities, dict) or not isinstance(relationships, list) or _is_of_others(found):
+    if not isinstance(entities, dict) or not isinstance(relationships, list) or _is_of_others(relationships):
         from tiny_graph_rag.formats.graphs.json_lists import graph_of
         from tiny_graph_rag.formats.graphs.rows import Rows
 
@@ -59,12 +59,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     return KnowledgeGraph.of_tables(tables)
 
 
-def _is_of_others(document: dict[str, Any]) -> bool:
-    """Whether the ends of its relations are called otherwise than here."""
-    records = document["relationships"]
-    if any(isinstance(record, dict) and ENDS & record.keys() for record in records):
-        return False
-    from tiny_graph_rag.formats.graphs.json_lists import lists_of  # of which our own files need nothing
-
-    lists = lists_of(document)
-    return lists is not None and bool(lists.relations)
+def _is_of_others(relationships: list[Any]) -> bool:
+    """Whether the ends of relations are called otherwise than here."""
+    records = [record for record in relationships if isinstance(record, dict)]
+    return bool(records) and not any(ENDS & record.keys() for record in records)

@@ -7,7 +7,7 @@ rows.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.json_lists import document_of
 from tiny_graph_rag.formats.graphs.rows import LEXICAL, Rows, fill_records
-from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -55,18 +54,14 @@ def from_property_graph(rows: Rows, nodes: Sequence[Record], edges: Sequence[Rec
     return rows.graph()
 
 
-def own_records(values: Iterable[Record], keys: Mapping[str, str]) -> list[Record]:
+def own_records(values: Iterable[Record], keys: dict[str, str]) -> list[Record]:
     """Nodes or edges, with a maker's keys under those of `OWN`, and with their properties. keys: the maker's,
     of which the first that holds something counts → ours."""
     records = []
     for record in values:
         rest = {name: value for name, value in record.items() if name not in keys and name != "properties"}
         properties = record.get("properties")
-        properties = literal(properties) if isinstance(properties, str) else properties
-        own: Record = {}
-        for name, key in keys.items():
-            if record.get(name) not in (None, ""):
-                own.setdefault(key, record[name])
+        own = {keys[name]: record[name] for name in reversed(keys) if record.get(name) not in (None, "")}
         records.append({**rest, **(properties if isinstance(properties, dict) else {}), **own})
     return records
 

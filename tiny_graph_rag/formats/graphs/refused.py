@@ -34,6 +34,7 @@ DOT = (
     "Graphviz's DOT is not read. Save it as GML (gv2gml {file} -o {stem}.gml) or in Python "
     "networkx.write_graphml(networkx.nx_pydot.read_dot('{file}'), '{stem}.graphml')"
 )
+SCRIPT = "JavaScript is not run. Save the value behind the first = as JSON, with JSON.stringify in Node.js"
 RESULT = (
     "this is the result of a query as text. Save it as JSON in Neo4j Browser, or read the database: "
     "convert -g neo4j://localhost -o {stem}-KG.json"
@@ -58,6 +59,8 @@ def _reason(head: Head) -> Said | None:
         return said(OWL, file=name, stem=stem)
     if re.match(r'(strict\s+)?(di)?graph\s*("[^"]*"|\w*)\s*\{', head.text, re.I):
         return said(DOT, file=name, stem=stem)
+    if re.match(r"(var|let|const|window|module|export)\b[^\n=]*=?\s*[\[{]", head.text):
+        return said(SCRIPT)
     if re.match(r'[^\n]+\n"?\(:\w', head.text):
         return said(RESULT, stem=stem)
     return said(CYPHER, file=name, stem=stem) if _CYPHER.match(head.text) else None

@@ -16,10 +16,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tiny_graph_rag.errors import GraphError, UsageError, unknown
-from tiny_graph_rag.formats.graphs.table import Table, admin_kind, key_of, words_of
+from tiny_graph_rag.formats.graphs.table import Table, admin_kind, end_text, key_of, text_of, words_of
 from tiny_graph_rag.formats.tables import columns_in, is_number
 from tiny_graph_rag.formats.words import (
     CHUNK_KEYS,
@@ -251,22 +251,26 @@ def _deciding(roles: dict[str, str], table: Table, given: Columns) -> dict[str, 
         for column in of_role(roles, role):
             if is_full:
                 roles[column] = Role.DETAIL
-            is_full = is_full or _is_full(table, column)
+            is_full = is_full or _share(table, column) == 1
     return roles
 
 
 def _says_all(table: Table, column: str, types: Sequence[str]) -> bool:
     """Whether no cell of a column is empty, or the others are as those of a full one."""
     cells = table.cells(column)
-    full = [table.cells(type) for type in types if _is_full(table, type)]
-    return any(
-        all(cell in (None, "") or cell == other for cell, other in zip(cells, others, strict=True))
-        for others in full
-    ) or _is_full(table, column)
+    full = [table.cells(type) for type in types if _share(table, type) == 1]
+    return (
+        any(
+            all(cell in (None, "") or cell == other for cell, other in zip(cells, others, strict=True))
+            for others in full
+        )
+        or _share(table, column) == 1
+    )
 
 
-def _is_full(table: Table, column: str) -> bool:
-    return table.rows > 0 and all(cell not in (None, "") for cell in table.cells(column))
+def _share(table: Table, column: str) -> float:
+    """Of the rows those that say something there; 0 where there is no row."""
+    return sum(cell not in (None, "") for cell in table.cells(column)) / max(table.rows, 1)
 
 
 # --- entities
@@ -278,11 +282,12 @@ def _add_label(roles: dict[str, str], table: Table, column: str) -> None:
     labels = table.texts(column)
     count, share = len(labels), MOST_TYPES
     if ids and labels:  # an id may stand in several rows
-        count = len({*zip(map(str, table.cells(ids[0])), map(str, table.cells(column)), strict=True)})
+        own = table.first_of(ids) or ()
+        count = len({*zip(map(str, own), map(str, table.cells(column)), strict=True)})
         texts = table.texts(ids[0])
         if not names and all(map(looks_like_id, texts)) and not all(map(is_number, texts)):
             share /= 2  # nothing else names
-    if not any(_is_full(table, type) for type in of_role(roles, Role.TYPE)) and are_types(
+    if not any(_share(table, type) == 1 for type in of_role(roles, Role.TYPE)) and are_types(
         labels, share, count
     ):
         roles[column] = Role.TYPE
@@ -334,6 +339,32 @@ def _add_name(roles: dict[str, str], table: Table, columns: Sequence[str]) -> No
             if says and _are_short(table, column) and _are_words(table, column):
                 roles[column] = Role.NAME
                 return
+
+
+def related(table: Table, known: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Relations that rows hold as lists of entities: `"related_concepts": ["hen"]` is of that type, from the
+    row's own entity. Of rows that are no entities the two in each list are the ends. known: ids and names
+    of entities; else those of the rows, whose lists have no role."""
+    roles = node_roles(table)
+    names = [*of_role(roles, Role.ID), *of_role(roles, Role.NAME)]
+    left = [column for column in table.names if known or column not in roles]
+    own = list(map(text_of, table.first_of(names) or [""] * table.rows))
+    known = known or {text for name in names for text in table.texts(name)}
+    are_entities = 2 * sum(text in known for text in own) > len(own)
+    found: list[dict[str, Any]] = []
+    for column in left:
+        lists = [list(map(end_text, cell)) if isinstance(cell, list) else [] for cell in table.cells(column)]
+        ends = [end for several in lists for end in several]
+        if 2 * sum(end in known for end in ends) <= len(ends):
+            continue
+        for row, several in enumerate(lists):
+            if are_entities:
+                found += [{"source": own[row], "relation": column, "target": end} for end in several]
+            else:  # without both ends it is counted as such
+                source, target = several if len(several) == 2 else ("", "")
+                details = {name: table.cells(name)[row] for name in table.names if name != column}
+                found.append({**details, "source": source, "target": target})
+    return found
 
 
 # --- values
@@ -392,7 +423,9 @@ def _is_time(table: Table, column: str) -> bool:
     texts = (
         table.texts(column) if any(word in pair for pair in TIME_PAIRS for word in words_of(column)) else []
     )
-    return bool(texts) and all(TIME.fullmatch(text) or is_date(text) for text in texts)
+    return bool(texts) and all(
+        TIME.fullmatch(text) or (is_date(text) and not text.isdecimal()) for text in texts
+    )
 
 
 # --- ends of relations
@@ -469,7 +502,7 @@ def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], stric
     if not usable:
         return
     if len({pair.words for pair in usable}) > 1:  # what few relations say is a detail of theirs
-        usable = [pair for pair in usable if not _is_sparse(table, pair.source)] or usable
+        usable = [pair for pair in usable if _share(table, pair.source) >= 0.5] or usable
     words = min(usable, key=lambda pair: pair.kind == LABEL).words
     own = [pair for pair in usable if pair.words == words]
     ends, *more = sorted(own, key=lambda pair: kinds.index(pair.kind))
@@ -483,16 +516,10 @@ def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], stric
         elif (names or pair.kind == LABEL) and Role.SOURCE_NAME not in roles.values():
             roles[pair.source], roles[pair.target] = Role.SOURCE_NAME, Role.TARGET_NAME
     for column in (column for column in columns if column not in roles):  # one end's type may be there alone
-        end = _end(column, words)
+        end = next(filter(None, (_end(column, pair) for pair in (words, *PAIRS))), None)
         role = (Role.SOURCE_TYPE, Role.TARGET_TYPE)[end is not None and end.is_target]
         if end is not None and end.kind == Role.TYPE and role not in roles.values():
             roles[column] = role
-
-
-def _is_sparse(table: Table, column: str) -> bool:
-    """Whether most rows say nothing there."""
-    filled = sum(1 for cell in table.cells(column) if cell is not None and cell != "")
-    return 2 * filled < table.rows
 
 
 def _pairs(columns: Sequence[str], strict: bool) -> list[Pair]:

@@ -26,7 +26,15 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, Problems
-from tiny_graph_rag.formats.graphs.roles import NONE, Columns, edge_roles, has_ends, listed, node_roles
+from tiny_graph_rag.formats.graphs.roles import (
+    NONE,
+    Columns,
+    edge_roles,
+    has_ends,
+    listed,
+    node_roles,
+    related,
+)
 from tiny_graph_rag.formats.graphs.table import (
     SEPARATOR,
     Table,
@@ -34,7 +42,7 @@ from tiny_graph_rag.formats.graphs.table import (
     bare,
     coded,
     detail_text,
-    flat,
+    end_text,
     joined,
     key_of,
     list_of,
@@ -43,7 +51,7 @@ from tiny_graph_rag.formats.graphs.table import (
     text_of,
 )
 from tiny_graph_rag.formats.tables import is_number
-from tiny_graph_rag.formats.words import CHUNK_NODES, NODE_KEYS, Role
+from tiny_graph_rag.formats.words import CHUNK_NODES, NAME_PARTS, Role
 from tiny_graph_rag.graph.building import (
     UNKNOWN_RELATION,
     UNKNOWN_TYPE,
@@ -136,11 +144,15 @@ class Rows:
         aliases: Sequence[str] = (),
         chunks: Sequence[str] = (),
         details: str = "",
+        *,
+        is_end: bool = False,
     ) -> None:
-        """details: JSON of an object, "" where there is nothing."""
+        """details: JSON of an object, "" where there is nothing. is_end: of a relation, where no table lists
+        entities; it may stand at several."""
         row = self.known.setdefault(id, len(self.names))
         if row < len(self.names):
-            self.flaw(TWICE, id)
+            if not is_end:
+                self.flaw(TWICE, id)
             self.names[row] = self.names[row] or name
             self.types[row] = self.types[row] or type
             self.descriptions[row] = self.descriptions[row] or description
@@ -155,15 +167,6 @@ class Rows:
         self.aliases.append(aliases)
         self.chunks.append(chunks)
         self.details.append(details)
-
-    def end(self, id: str, name: str = "", type: str = "") -> None:
-        """An entity that stands at a relation's end, where no table lists entities."""
-        row = self.known.get(id)
-        if row is None:
-            self.entity(id, name, type)
-        else:
-            self.names[row] = self.names[row] or name
-            self.types[row] = self.types[row] or type
 
     def took(self, part: str, table: Table) -> None:
         """Note what becomes of a table's columns. part: `entities` or `relations`."""
@@ -317,6 +320,8 @@ def fill_entities(
 ) -> None:
     """Put a table's entities into `rows`. place: what a problem calls one, by its number. lexical: labels of
     nodes that are no entities; where some are marked as entities, no other node is one."""
+    if own is None:
+        _join_names(table)
     table.roles = own or node_roles(table, given)
     is_list = any(admin_kind(name) == "LABEL" for name in table.names)
     table = _without_text_nodes(rows, table, is_list, lexical)
@@ -343,6 +348,18 @@ def fill_entities(
             list_of(chunks),
             details[row],
         )
+
+
+def _join_names(table: Table) -> None:
+    """The names of people whose parts stand in columns of their own (`first_name`, `last_name`)."""
+    parts = [[name for name in table.names if key_of(name) in keys][:1] for keys in NAME_PARTS.values()]
+    if parts[0] and parts[-1]:
+        columns = [[text_of(cell).strip() for cell in table.cells(name)] for part in parts for name in part]
+        names = [
+            row[0] if row[0].endswith(row[-1]) else " ".join(filter(None, row))
+            for row in zip(*columns, strict=True)
+        ]
+        table.put("name", names)
 
 
 def _without_text_nodes(rows: Rows, table: Table, is_list: bool, lexical: Collection[str]) -> Table:
@@ -382,7 +399,10 @@ def fill_relations(
     """
     table.roles = own or edge_roles(table, given)
     if not has_ends(table.roles):
-        table.roles = edge_roles(table, given, known={*rows.known, *rows.names})
+        known = {*rows.known, *rows.names}
+        table.roles = edge_roles(table, given, known=known)
+        if known and not has_ends(table.roles) and (inner := related(table, known)):
+            return fill_relations(rows, Table.of_records(inner), given, alone=alone, place=place)
     if table.names and not has_ends(table.roles):
         raise GraphError(
             "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
@@ -407,7 +427,7 @@ def fill_relations(
             )
         ]
         for end, name, type in zip(ends, *told, strict=True):
-            rows.end(end, name, type)
+            rows.entity(end, name, type, is_end=True)
     count = table.rows
     labels: Sequence[str] = Strings.numbered(table.row_label, range(table.first, table.first + count))
     if not table.row_label:
@@ -463,10 +483,6 @@ def _own_ends(table: Table) -> list[Any]:
     ]
 
 
-def _cells(table: Table, *roles: str) -> list[Any]:
-    return [table.of(role) for role in roles]
-
-
 def _ends(rows: Rows, table: Table) -> list[Any]:
     """What stands at the ends. Ids that number each type of entities on its own (person 4, place 4) get
     their type before them; other ids with several names are flaws."""
@@ -478,7 +494,7 @@ def _ends(rows: Rows, table: Table) -> list[Any]:
     by_id: dict[str, set[str]] = {}
     by_type: dict[str, set[str]] = {}
     for ends, columns in zip(typed, zip(ids, names, types, strict=True), strict=True):
-        for id, name, type in zip(*(map(text_of, part) for part in _cells(table, *columns)), strict=True):
+        for id, name, type in zip(*(map(text_of, table.of(role)) for role in columns), strict=True):
             ends.append(f"{type} {id}" if id else "")
             if id and name:
                 by_id.setdefault(id, set()).add(name)
@@ -567,13 +583,3 @@ def _lines(value: Any) -> str:
         value = [part.get("text", part) if isinstance(part, dict) else part for part in value]
         return "\n".join(strings_of(value))
     return text_of(value)
-
-
-def end_text(value: Any) -> str:
-    """An end's id or name, of an object its `id` or `name`."""
-    if isinstance(value, dict):
-        value = flat([value])[0]
-        by_key = {key_of(key): value[key] for key in reversed(value) if value[key] not in (None, "")}
-        keys = (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME], "label", "value")
-        value = next((by_key[key] for key in keys if key in by_key), None)
-    return "" if isinstance(value, list | dict) else text_of(value).strip()

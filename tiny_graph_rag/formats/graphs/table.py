@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.strings import Categories, Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.tables import check_parquet, is_number, literal, reading_parquet, sheets
-from tiny_graph_rag.formats.words import INNER_KEYS, Role
+from tiny_graph_rag.formats.words import INNER_KEYS, NODE_KEYS, Role
 
 if TYPE_CHECKING:
     import pyarrow
@@ -188,7 +188,7 @@ def _is_blank(cells: Cells) -> bool:
 
 # --- how columns are spelled
 
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-zà-ÿ]+|[A-Z]+|\d+|[^\W\d_a-zA-Zà-ÿ]+")
 _ADMIN = re.compile(
     r"(?P<name>[^:]*):(?P<kind>ID|START_ID|END_ID|TYPE|LABEL|IGNORE|[a-z]+(?:\[\])?)"
     r"(?:\((?P<space>[^()]*)\))?(?:\{.*\})?",
@@ -246,6 +246,16 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return json.dumps(value, ensure_ascii=False, default=str)
     return str(value)
+
+
+def end_text(value: Any) -> str:
+    """An end's id or name, of an object its `id` or `name`."""
+    if isinstance(value, dict):
+        value = flat([value])[0]
+        by_key = {key_of(key): value[key] for key in reversed(value) if value[key] not in (None, "")}
+        keys = (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME], "label", "value")
+        value = next((by_key[key] for key in keys if key in by_key), None)
+    return "" if isinstance(value, list | dict) else text_of(value).strip()
 
 
 def strings_of(value: Any) -> list[str]:

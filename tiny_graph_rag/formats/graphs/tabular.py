@@ -18,7 +18,7 @@ from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
-from tiny_graph_rag.formats.graphs.json_lists import document_of, objects_of, records_of
+from tiny_graph_rag.formats.graphs.json_lists import document_of, objects_of
 from tiny_graph_rag.formats.graphs.roles import (
     EDGE_NAMES,
     NONE,
@@ -45,15 +45,16 @@ from tiny_graph_rag.formats.graphs.table import (
 from tiny_graph_rag.formats.tables import delimiter_of, is_number
 from tiny_graph_rag.formats.words import (
     EDGE_KEYS,
-    EDGE_WORDS,
+    ENTITY_LISTS,
     HEADER_WORDS,
     NODE_KEYS,
-    NODE_WORDS,
     PEOPLE_WORDS,
+    RELATION_LISTS,
     Role,
 )
 from tiny_graph_rag.graph.building import looks_like_id
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.inputs import bare_name
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.large import Triples
@@ -71,7 +72,7 @@ def tables_beside(path: Path) -> list[tuple[Path, ...]]:
     """The tables that make a graph: of a folder every such group, of a file those that it belongs to."""
     if path.is_file() and _ending(path) not in ENDINGS:
         return []
-    header = path.parent / f"{_stem(path)}-header{_ending(path)}"
+    header = path.parent / f"{bare_name(path)}-header{_ending(path)}"
     if path.is_file() and header.is_file():
         return [(header, path)]
     try:
@@ -88,7 +89,7 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
     edges = [file for file in files if {"START_ID", "END_ID"} <= kinds[file]]
     if nodes and edges:
         return [(*nodes, *edges)]
-    named = [(file, *_says(_stem(file))) for file in files]
+    named = [(file, *_says(bare_name(file))) for file in files]
     nodes = [
         file for file, is_edges, _ in named if is_edges is False and names_entities(_header(file) or ["id"])
     ]
@@ -106,26 +107,22 @@ def _is_table(file: Path) -> bool:
         return _ending(file) in ENDINGS
     # Nothing is read of other files: one may be the command's output.
     start = "[" if _ending(file) == ".json" else "{"
-    return _says(_stem(file))[0] is not None and Head(file).text[:1] == start
+    return _says(bare_name(file))[0] is not None and Head(file).text[:1] == start
 
 
 def _says(name: str) -> tuple[bool | None, tuple[str, ...]]:
     """Whether a name says that the table holds relations, entities (False) or nothing of it, and the rest of
     the name."""
     words = words_of(name)
-    for vocabulary in (EDGE_WORDS | NODE_WORDS, PEOPLE_WORDS):  # `people_relations` holds relations
+    for vocabulary in ((*RELATION_LISTS, *ENTITY_LISTS), PEOPLE_WORDS):  # `people_relations` holds relations
         for place, word in enumerate(words):
             if word in vocabulary:
-                return word in EDGE_WORDS, (*words[:place], *words[place + 1 :])
+                return word in RELATION_LISTS, (*words[:place], *words[place + 1 :])
     return None, words
 
 
 def _ending(file: Path) -> str:
     return Path(file.name.removesuffix(".gz")).suffix.lower()
-
-
-def _stem(file: Path) -> str:
-    return Path(file.name.removesuffix(".gz")).stem
 
 
 def _header(file: Path) -> Sequence[str]:
@@ -155,7 +152,7 @@ def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGrap
     tables = [table_of(path, rows) for path in paths]
     if any(table.is_edges for table in tables):
         for table in (table for table in tables if table.is_edges is None):
-            table.is_edges = names_ends(table.names, columns)
+            table.is_edges = names_ends(table.names, columns) or None
     try:
         return of_tables(rows, tables, columns)
     except GraphError:
@@ -338,15 +335,15 @@ def table_of(path: Path, rows: Rows) -> Table:
     elif _ending(path) in JSON_ENDINGS:
         records = document_of(path, rows)
         rows.problems.check()
-        records = records_of(records) if isinstance(records, dict) else objects_of(records)
-        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        records = objects_of(records)
+        if not all(isinstance(record, dict) for record in records):
             raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
         table = Table.of_records(flat(records), path.name)
     else:
         _, table = csv_table(path, rows, padded=True)
         if not table.rows and any(map(admin_column, table.names)):
             raise GraphError.at(path, "the file holds a header alone; put it above the rows, in one file")
-    _name_says(table, _stem(path))
+    _name_says(table, bare_name(path))
     return table
 
 
@@ -363,12 +360,12 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
     nodes, edges = _sorted(rows, tables, given)
     given.check([column for table in (*nodes, *edges) for column in table.names], rows.path)
     _apart(nodes, edges)
-    ends = {text for table in edges for text in _texts_of(table, edge_roles(table, given), *ENDS_ROLES)}
+    ends = _ends_of(edges, given)
     for table in nodes:
-        _drop_ids_of_others(table, node_roles(table, given), ends)
+        keyed = _keyed(table, given, ends)
         if len(nodes) > 1:
             _put_label(table, "type")
-        fill_entities(rows, table, given, place=place_in(table.name))
+        fill_entities(rows, table, keyed, place=place_in(table.name))
     for table in edges:
         if len(edges) > 1:
             _put_label(table, "relation")
@@ -377,18 +374,32 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
     return rows.graph()
 
 
-ENDS_ROLES = (Role.SOURCE, Role.TARGET)
+def _ends_of(edges: Sequence[Table], given: Columns) -> set[str]:
+    ends = (Role.SOURCE, Role.TARGET)
+    return {text for table in edges for text in _texts_of(table, edge_roles(table, given), *ends)}
 
 
 def _texts_of(table: Table, roles: Mapping[str, str], *wanted: str) -> list[str]:
     return [text for column in of_role(roles, *wanted) for text in table.texts(column)]
 
 
-def _drop_ids_of_others(table: Table, roles: Mapping[str, str], ends: set[str]) -> None:
-    """Ids that repeat and stand at no end are of something else, such as the documents of the entities."""
+def _keyed(table: Table, given: Columns, ends: set[str]) -> Columns:
+    """Which column is the id, where the one that is called so holds no end of a relation: it is of something
+    else where it repeats and the names stand at ends, such as the documents of the entities; else another
+    column may hold the ends (`toban`, of which relations have `from_toban`)."""
+    roles = node_roles(table, given)
     ids, names = (_texts_of(table, roles, role) for role in (Role.ID, Role.NAME))
-    if len({*ids}) < len(ids) and ends.isdisjoint(ids) and not ends.isdisjoint(names):
-        table.names = [name for name in table.names if roles.get(name) != Role.ID]
+    if not ends.isdisjoint(ids):
+        return given
+    if not ends.isdisjoint(names):
+        if len({*ids}) < len(ids):
+            table.names = [name for name in table.names if roles.get(name) != Role.ID]
+        return given
+    for column in table.names:
+        texts = {*table.texts(column)}
+        if len(texts) == len(table.texts(column)) and 2 * len(ends & texts) > len(ends):
+            return Columns({**given.named, "id": column})
+    return given
 
 
 def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[Table], list[Table]]:
@@ -427,13 +438,15 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
             tables=listed,
         )
     others = [table for table in tables if table not in edges and names_entities(table.names, given)]
-    named = [
-        table for table in others if Role.NAME in node_roles(Table.of_header(table.names), given).values()
-    ]
-    others = others if len(others) < 2 else named or others
-    nodes = [by_name[name] for name in chosen["nodes"]] or [
-        table for table in others if table.is_edges is False
-    ]
+    nodes = [by_name[name] for name in chosen["nodes"]]
+    if not nodes and len(others) > 1:
+        names = {end for end in _ends_of(edges, given) if not end.isdecimal()}  # numbers are any table's ids
+        is_any = not names and rows.writer == "tables"  # which were named together
+        nodes = [
+            table for table in others if table.is_edges is False or is_any or _holds(table, given, names)
+        ]
+        named = [table for table in others if Role.NAME in node_roles(table, given).values()]
+        others = named or others
     if not nodes and len(others) > 1:
         raise GraphError.at(
             rows.path,
@@ -446,6 +459,10 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
         if table not in (*nodes, *edges):
             rows.dropped("tables that hold neither entities nor relations", table.name)
     return nodes, edges
+
+
+def _holds(table: Table, given: Columns, ends: set[str]) -> bool:
+    return not ends.isdisjoint(_texts_of(table, node_roles(table, given), Role.ID, Role.NAME))
 
 
 def _put_label(table: Table, column: str) -> None:
