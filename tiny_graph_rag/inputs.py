@@ -96,17 +96,16 @@ MADE_BY = {
 def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) -> str:
     """What else it may be: a name like it, else what is of its kind in these folders, else what makes one."""
     suffix = Path(path.name.removesuffix(".gz")).suffix
-    there = (file for place in places for file in _files_in(place.parent))
-    like = (
-        file
-        for file in there
-        if (or_folder if file.is_dir() else (suffix in file.suffixes if suffix else file.suffix))
-    )
-    names = list(dict.fromkeys(composed(file.name) for file in like))
-    spelled = {bare_name(Path(name)): name for name in reversed(names)}
-    hint = nearest(composed(path.name), names) or nearest(bare_name(path), list(spelled), spelled=spelled)
-    if hint or names:
-        return hint or said("; there are: {names}", names=listed(names, 8))
+    there = [file for place in places for file in _files_in(place.parent) if or_folder or file.is_file()]
+    like = [file for file in there if (suffix in file.suffixes if suffix else file.suffix or file.is_dir())]
+    for files in (like, there):
+        spelled = {bare_name(file): composed(file.name) for file in reversed(files)}
+        names = list(spelled.values())
+        near = nearest(composed(path.name), names) or nearest(bare_name(path), list(spelled), spelled=spelled)
+        if near:
+            return near
+    if like:
+        return said("; there are: {names}", names=listed([composed(file.name) for file in like], 8))
     return said(MADE_BY[what]) if what in MADE_BY else ""
 
 

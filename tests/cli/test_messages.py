@@ -66,6 +66,7 @@ def test_history_marks_what_eval_marks(tale: Path, run_cli) -> None:
         (("query", "x", "-g", "nope"), "there are: tale-KG.json", "LICENSE"),
         (("convert", "-g", "nope", "-o", "x.json"), "there are: tale-KG.json", "LICENSE"),
         (("query", "x", "-g", "tale"), "did you mean 'tale-KG.json'?", "LICENSE"),
+        (("query", "x", "-g", "tale-KG.jsno"), "did you mean 'tale-KG.json'?", "rag_storage"),
         (("query", "x", "-g", "rag_storag"), "did you mean 'rag_storage'?", "LICENSE"),
         (("eval", "--dataset", "tale-evl"), "did you mean 'tale-eval.jsonl'?", "LICENSE"),
     ],
