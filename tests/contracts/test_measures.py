@@ -15,7 +15,7 @@ from tests.conftest import kg
 from tests.measures.test_judged import run_of
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
@@ -55,9 +55,7 @@ def judged_of(graph, rankings, golds, bad=(), seed: int = 0) -> Judged:
             "q",
             "?",
             (),
-            reference_relationships=tuple(
-                ReferenceRelationship(NAMES[e - 1], NAMES[e], "NEXT") for e in sorted(gold) if e
-            ),
+            reference_relations=tuple(Relation(NAMES[e - 1], NAMES[e], "NEXT") for e in sorted(gold) if e),
         )
         for gold in golds
     ]

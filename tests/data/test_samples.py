@@ -126,9 +126,7 @@ def test_half_of_the_multi_hop_questions_share_no_stem_with_the_relations_to_wal
     )
     assert set(graph.relations.types.names) <= set(telling) or graph.name.isascii()
     paraphrased = [
-        question
-        for question in multi
-        if question.reference_relationships and not gives_away(question, telling)
+        question for question in multi if question.reference_relations and not gives_away(question, telling)
     ]
     assert len(paraphrased) >= len(multi) / 2
 
@@ -136,13 +134,11 @@ def test_half_of_the_multi_hop_questions_share_no_stem_with_the_relations_to_wal
 def gives_away(example: Example, telling: dict[str, list[str]]) -> bool:
     """Whether a word of the question, entity names left out, shares a stem with a relation on the path."""
     text = example.query
-    ends = {
-        name for relation in example.reference_relationships for name in (relation.source, relation.target)
-    }
+    ends = {name for relation in example.reference_relations for name in (relation.source, relation.target)}
     for name in sorted({*ends, *(example.seed_entities or ())}, key=len, reverse=True):
         text = text.replace(name, " ")
     words = [word.casefold() for word in re.findall(r"\w+", text)]
-    for relation in example.reference_relationships:
+    for relation in example.reference_relations:
         parts = [part for part in relation.type.casefold().split("_") if part not in FUNCTION_WORDS]
         if any(same_stem(word, part) for word in words for part in parts):
             return True

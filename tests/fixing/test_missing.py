@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tiny_graph_rag.fixing.missing import propose_asks
 from tiny_graph_rag.fixing.patch import Ask
-from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
+from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.run import Relation
 
 MILL = "A smith. The old mill is near his house."
 CITY = KnowledgeGraph.from_records(
@@ -40,10 +41,10 @@ def test_nothing_is_asked_where_no_text_names_both_or_a_relation_joins_them() ->
 
 
 def test_a_relation_that_the_gold_set_names_is_asked_for_with_its_type() -> None:
-    stated = (ReferenceRelationship("Dora", "Cora", "JUDGED"),)
+    stated = (Relation("Dora", "Cora", "JUDGED"),)
     questions = EvalSet(
         tuple(
-            Example(f"q{number}", "Whom did Dora judge?", ("Cora",), reference_relationships=stated)
+            Example(f"q{number}", "Whom did Dora judge?", ("Cora",), reference_relations=stated)
             for number in range(2)
         )
     )

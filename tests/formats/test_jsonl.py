@@ -37,7 +37,7 @@ BROKEN: list[tuple[str | dict[str, object], str]] = [  # a line or its record, a
     (q(reference_entities=[""]), "holds an empty string"),
     (q(context="x"), "'context' must be a list of strings"),
     (q(id=1.5), "'id' must be a string that is not empty, got the number 1.5"),
-    (q(reference_relationships=[{}]), "'reference_relationships'"),
+    (q(reference_relationships=[{}]), "'reference_relations'"),
     (q(query="Who is \ud83d?"), r"a-eval.jsonl:1: contains half a character (\ud83d)"),
     ('{"query": "Who?", "reference_entities": [], "n": ' + "9" * 5000 + "}", "too many digits"),
 ]

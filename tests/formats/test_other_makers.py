@@ -18,6 +18,7 @@ from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
 from tiny_graph_rag.formats.gold.exchange import row_of, written
+from tiny_graph_rag.run import Relation
 
 QUESTION, ANSWER = "Who keeps the bees?", "Anna keeps the bees."
 PASSAGE = "Anna keeps the bees behind the house."
@@ -26,6 +27,7 @@ PARAGRAPHS = [
     {"title": "Cats", "paragraph_text": "Nobody keeps cats.", "is_supporting": False},
 ]
 KEEPS = ["Anna", "keeps", "bees"]
+KEPT = ("Anna", "bees", "keeps")
 ASKED = {"question": QUESTION, "answer": ANSWER}
 TRUTH = {"ground_truth": (ANSWER,)}
 TEXT = {"reference_texts": (PASSAGE,)}
@@ -60,7 +62,7 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "MuSiQue": ({**ASKED, "paragraphs": PARAGRAPHS, "answerable": True}, TEXT | TRUTH),
     "2WikiMultihopQA: evidences are triples": (
         {**ASKED, "evidences": [KEEPS]},
-        {"reference_relations": (KEEPS,), "reference_texts": ()},
+        {"reference_relations": (Relation(*KEPT),), "reference_texts": ()},
     ),
     "GraphRAG-Bench": (
         {**ASKED, "source": "Medical", "evidence": PASSAGE, "question_type": "Fact Retrieval"},
@@ -85,7 +87,7 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "entities and relationships beside the answer": (
         {**ASKED, "relationships": [KEEPS]},
-        TRUTH | {"reference_relations": (KEEPS,)},
+        TRUTH | {"reference_relations": (Relation(*KEPT),)},
     ),
     "a reference context in the singular": (
         {"question": QUESTION, "reference_context": PASSAGE, "keywords": ["bees", "house"]},
@@ -137,6 +139,39 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"question": QUESTION, "answer": 7, "relevant_docs": {"c1": 2, "c2": 0}},
         {"reference_chunks": ("c1",), "ground_truth": ("7",)},
     ),
+    "keys in camel case": (
+        {"queryId": "u1", "userQuery": QUESTION, "expectedDocs": ["c1"], "groundTruth": ANSWER},
+        TRUTH | {"id": "u1", "reference_chunks": ("c1",)},
+    ),
+    "QALD: by language, with a query and its solutions": (
+        {
+            "id": "1",
+            "question": [{"language": "de", "string": "Wer?"}, {"language": "en", "string": QUESTION}],
+            "query": {"sparql": "SELECT ?x WHERE {?x :keeps :bees}"},
+            "answers": [{"results": {"bindings": [{"x": {"type": "literal", "value": ANSWER}}]}}],
+        },
+        TRUTH,
+    ),
+    "LC-QuAD: what a query speaks of is asked about": (
+        {"_id": "7", "corrected_question": QUESTION, "sparql_query": "SELECT", "entities": [":bees"]},
+        {"id": "7", "seed_entities": (":bees",), "reference_entities": ()},
+    ),
+    "entities that the question names, answered by another": (
+        {"question": QUESTION, "answer": "Anna", "entities": ["bees"]},
+        {"seed_entities": ("bees",), "ground_truth": ("Anna",)},
+    ),
+    "judgments as objects": (
+        {"question": QUESTION,
+         "gold_relevance": [{"unit_id": "c1", "relevance": 3}, {"unit_id": "c2", "relevance": 0}]},
+        {"reference_chunks": ("c1",)},
+    ),
+    "quotations of the answer": (
+        {**ASKED, "citations": [{"page": "7", "quote": PASSAGE}]}, TRUTH | TEXT,
+    ),
+    "a path through the graph": (
+        {"question": QUESTION, "gold_paths": [KEEPS], "expected_path": "(a)-[:R]->(b)"},
+        {"reference_relations": (Relation(*KEPT),), "reference_chunks": ()},
+    ),
     "a long path is no passage": (
         {"question": QUESTION, "expected_paths": ["02/All that was said and written of bees this year.md"]},
         {"reference_chunks": ("02/All that was said and written of bees this year.md",)},
@@ -153,7 +188,7 @@ DOCUMENTS: dict[str, tuple[Any, int, dict[str, Any]]] = {
     "LlamaIndex LabelledRag": (
         {"examples": [{"query": QUESTION, "query_by": {"type": "ai"}, "reference_answer": ANSWER}]}, 1, TRUTH,
     ),
-    "LlamaIndex EmbeddingQA": (BY_ID, 1, TEXT | {"id": "u1", "reference_chunks": ("c1",)}),
+    "LlamaIndex EmbeddingQA": (BY_ID, 1, {"id": "u1", "reference_chunks": ("c1",)}),
     "questions alone": ([QUESTION, "Who else?"], 2, {}),
     "lists in groups": ({"groups": [{"name": "a", "pairs": {"easy": [ASKED]}}]}, 1, TRUTH),
     "lists in a list": ([[ASKED]], 1, TRUTH),
@@ -226,6 +261,15 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
         json.dumps([{"pregunta": QUESTION, "entidades": ["Anna"], "tipo": "simple"}]),
         {"reference_entities": ("Anna",), "tags": ("tipo:simple",)},
     ),
+    ("ids.csv", 'question,expected_docs\nWho?,"a.md, b-2"\n', {"reference_chunks": ("a.md", "b-2")}),
+    (
+        "title.csv",
+        'question,expected_docs\nWho?,"Woodson, Arkansas"\n',
+        {"reference_chunks": ("Woodson, Arkansas",)},
+    ),
+    ("topics.tsv", "q7\twho keeps bees\nq8\twho else\n", {"id": "q7", "query": "who keeps bees"}),
+    ("qa.txt", "who keeps the [bees] of us\tAnn|Ben\nwho else\tCy\n", {"ground_truth": ("Ann", "Ben")}),
+    ("qrels.tsv", "qid\tdocId\trel\nq1\td1\t2\n", {"grades": {"d1": 2}}),
     ("one.csv", "question\nWho, of all, is it; and why?\n", {"query": "Who, of all, is it; and why?"}),
     (
         "judged.csv",
@@ -264,6 +308,21 @@ def test_a_file_is_read_as_it_lies(
     assert {field: getattr(first, field) for field in wanted} == wanted
 
 
+def test_questions_without_references_among_others_are_a_draft_and_no_gold_set(tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    rows = [{"id": "a", **ASKED, "gold_nodes": ["Anna"]}, {"id": "b", **ASKED}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert [example.reference_entities for example in read_questions(path)] == [("Anna",), ()]
+    with pytest.raises(InputError, match="question b: 'reference_entities' is missing; \\[\\] says"):
+        read_gold(path)
+
+
+def test_what_a_table_is_taken_for_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "topics.tsv"
+    path.write_text("q7\twho keeps bees\n", encoding="utf-8")
+    assert "the first line is read as data of the columns query_id, question" in read_gold(path).notes
+
+
 REFUSED = [  # name, content, and what is said of it
     ("2wiki.json", '{"Nodes": ["person"], "Relations": ["knows"]}', "no questions in this file"),
     ("x.json", '{\n "name": "x",\n "items": [1, 2]\n}', "an object with the keys 'name', 'items'"),
@@ -275,7 +334,7 @@ REFUSED = [  # name, content, and what is said of it
     ("q.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:ab\n", "a pointer of Git LFS"),
     ("q.txt", "1 2 3\n4 5 6\n", "rows of numbers"),
     ("q.txt", "1,2,3\n4,5,6\n", "rows of numbers"),
-    ("q.txt", "who keeps bees ?\tanna\nwho else ?\tben\n", "'question'; it has: who keeps bees"),
+    ("q.txt", "who keeps bees\tkeeps\tanna\nwho else\tis\tben\n", "'question'; it has: who keeps bees"),
     ("q.txt", "1\t1\tbees\n1\t2\tcats\n", "the column '1' is given twice"),
     (
         "cases.json",  # a query in an expected answer is no question

@@ -51,6 +51,9 @@ SHAPES = {
     "retrieved nodes": lines(*two("question", "retrieved_nodes", TEXTS)),
     "input and output": json.dumps(two("input", "output", TEXTS), indent=1),
     "under any key": json.dumps({"a": {"mrr": 0.5}, "per_question": two("id", "returned_entities")}),
+    "a result in a question": lines(
+        *({"question_id": one["id"], "result": one} for one in two("id", "retrieved"))
+    ),
     "lists alone": json.dumps(BOTH),
     "one line": json.dumps(two("id", "retrieved")),
     "upstream": json.dumps({"summary": {"num_examples": 2, "avg_mrr": 0.5}, "results": UPSTREAM}, indent=2),
@@ -198,4 +201,22 @@ def test_a_summary_of_figures_is_no_run(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"vector": {"n": 30, "mrr": 0.3}, "hybrid": {"n": 30, "mrr": 0.5}}))
     with pytest.raises(RunError, match="no questions in this file"):
+        read_run(path)
+
+
+def test_ids_of_a_cell_are_parted_by_commas_and_a_title_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text('example_id,retrieved_docs\nq1,"GS2_1, a.md"\nq2,"Woodson, Arkansas"\n', encoding="utf-8")
+    found = read_run(path).passages or {}
+    assert {key: [one.id or one.text for one in row] for key, row in found.items()} == {
+        "q1": ["GS2_1", "a.md"],
+        "q2": ["Woodson, Arkansas"],
+    }
+
+
+def test_systems_with_their_figures_are_no_rankings(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    row = {"question": "Who?", "predicted": "Ann"}
+    path.write_text(json.dumps({"bm25": {"accuracy": 0.5, "details": [row]}}), encoding="utf-8")
+    with pytest.raises(RunError, match="1 record without what was retrieved; the first has: 'question'"):
         read_run(path)

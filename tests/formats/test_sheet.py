@@ -59,8 +59,7 @@ def test_every_field_that_a_sheet_holds_comes_back(tmp_path: Path) -> None:
         "ground_truth": ["one, two; three", "four"],
         "context": ["Earlier; said.", "Then this."],
         "group": "g",
-        "reference_relations": [["a", "T", "b"]],
-        "reference_relationships": [{"source": "a", "target": "b", "type": "T"}],
+        "reference_relations": [["a", "T", "b"], {"id": "r1"}],
     }
     before = eval_set_of([row, {"id": "Q2", "query": "Nothing?", "reference_entities": []}])
     for name in ("s.csv", "s.tsv"):

@@ -70,7 +70,7 @@ def check_by_brute_force(path: Path, found: Generated) -> None:
         assert sorted(question.reference_entities) == sorted(name_of[one] for one in answers), question.id
         assert question.unknown["hops"] == brute_force.hops(graph, asks, answers), question.id
         assert (not answers) == (question.unknown["shape"] == "no-answer")
-        for relation in question.reference_relationships:
+        for relation in question.reference_relations:
             held = [one for one, name in name_of.items() if name == relation.source]
             assert any(
                 data["type"] == relation.type and name_of[target] == relation.target

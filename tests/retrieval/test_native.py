@@ -16,7 +16,6 @@ import pytest
 from tests.conftest import ROOT
 from tiny_graph_rag import load_questions
 from tiny_graph_rag.retrieval.native import reply_from, reply_of
-from tiny_graph_rag.scoring.kinds import reference_relations
 
 
 @dataclass
@@ -145,7 +144,7 @@ def test_what_the_docs_return_is_read() -> None:
         [("c2", TOLD)],
     )
     gold = next(line for line in page.splitlines() if line.startswith('{"query"'))
-    assert reference_relations(load_questions([json.loads(gold)])[0])[0].type == "SISTER_OF"
+    assert load_questions([json.loads(gold)])[0].reference_relations[0].type == "SISTER_OF"
 
 
 def test_answers_and_scores_come_along() -> None:

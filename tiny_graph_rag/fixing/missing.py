@@ -102,7 +102,7 @@ def _ask(
 
 def _stated(example: Example, names: NameIndex) -> Iterator[tuple[int, int, str]]:
     """The relations that a question is reported to need, both ends of which the graph has."""
-    for relation in example.reference_relationships:
+    for relation in example.reference_relations:
         sources, targets = names.resolve(relation.source)[0], names.resolve(relation.target)[0]
         if len(sources) == 1 and len(targets) == 1 and sources != targets:
             yield sources[0], targets[0], relation.type

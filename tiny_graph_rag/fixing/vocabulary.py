@@ -63,7 +63,7 @@ class LearnedWord:
 def gold_evidence(questions: GoldQuestions) -> list[QuestionEvidence | None]:
     """Of each question its words and the types of its gold path; None where it has no such path, or no words.
 
-    The path is `reference_relationships` where the gold set has them, else the shortest from the seeds that
+    The path is `reference_relations` where the gold set has them, else the shortest from the seeds that
     the gold set names or that the question's names link to.
     """
     codes = {name: code for code, name in enumerate(questions.graph.relations.types.names)}
@@ -75,7 +75,7 @@ def _evidence(
     questions: GoldQuestions, row: int, linked: LinkedQuestion, codes: dict[str, int]
 ) -> QuestionEvidence | None:
     graph, example = questions.graph, questions.examples.examples[row]
-    types = [codes[one.type] for one in example.reference_relationships if one.type in codes]
+    types = [codes[one.type] for one in example.reference_relations if one.type in codes]
     if not types:
         seeds = sorted(questions.names.meant_by(example.seed_entities or ()))
         if example.seed_entities is None:

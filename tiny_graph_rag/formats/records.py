@@ -1,9 +1,9 @@
 """A file of questions as records, whatever its layout: gold sets and runs are read by this one reader.
 
 An object a line; one list; lists in groups; an object that holds a list (`{"examples": […]}`) or objects by
-id; an object of columns (`{"questions": […], "answers": […]}`, or pandas' `{"question": {"0": …}}`);
-LlamaIndex's `{"queries", "corpus", "relevant_docs"}`; promptfoo's tests; YAML; CSV, TSV, Parquet and
-worksheets. What the keys of a record mean: gold/records.py and runs/records.py.
+id; an object of columns (`{"questions": […], "answers": […]}`, pandas' `{"question": {"0": …}}`, or
+LlamaIndex's `{"queries", "relevant_docs"}`); promptfoo's tests; YAML; CSV, TSV, Parquet and worksheets. What
+the keys of a record mean: gold/records.py and runs/records.py.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ from tiny_graph_rag.messages import said
 OF_RECORDS = {"reference", "ref", "target", "correct"}  # their bare `id` is of the record itself
 LISTED_BY_ID = ("entities", "relations", "texts")
 LEVELS = 6  # of lists and objects between a file's one value and its records
+_ID = re.compile(r"[^\s\[\]]*[\d_./:#-][^\s\[\]]*")  # `doc-3`, `a.md`: no name of somebody
 _FILE = re.compile(r"file://.*|\S+\.[a-z]{2,5}")
-_SEPARATORS = re.compile(r"[\s\-]+")
+_SEPARATORS = re.compile(r"[\s\-]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
 @lru_cache(maxsize=4096)
 def folded(name: object) -> str:
-    """`Question Type` → `question_type`, `question_ar` → `question`: keys are compared so; those of YAML may
-    be numbers."""
-    key = _SEPARATORS.sub("_", str(name).strip().casefold())
+    """`Question Type`, `questionType` → `question_type`, `question_ar` → `question`: keys are compared so;
+    those of YAML may be numbers."""
+    key = _SEPARATORS.sub("_", str(name).strip()).casefold()
     before, _, last = key.rpartition("_")
     return before if last in LANGUAGES and before else key
 
@@ -139,8 +140,6 @@ def rows_of(document: Any, is_known: Callable[[Any], bool]) -> list[Any] | None:
         return [row for group in groups for row in group] if is_grouped else document
     if not isinstance(document, dict):
         return None
-    if isinstance(document.get("queries"), dict) and isinstance(document.get("relevant_docs"), dict):
-        return _embedding_rows(document)
     columns = _columns(document)
     if columns is not None:
         return columns
@@ -233,21 +232,6 @@ def _answers_checked(checks: list[Any]) -> list[str]:
     return [value for value in values if isinstance(value, str) and value]
 
 
-def _embedding_rows(document: dict[str, Any]) -> list[Any]:
-    """LlamaIndex's EmbeddingQAFinetuneDataset: ids of chunks that answer each query, and their texts."""
-    corpus = document.get("corpus")
-    texts = corpus if isinstance(corpus, dict) else {}
-    rows = []
-    for id, query in document["queries"].items():
-        relevant = document["relevant_docs"].get(id) or []
-        chunks = list(relevant) if isinstance(relevant, list | dict) else [relevant]
-        here = [
-            texts[chunk] for chunk in chunks if isinstance(chunk, str) and isinstance(texts.get(chunk), str)
-        ]
-        rows.append({"id": id, "query": query, "reference_chunks": chunks, "reference_texts": here})
-    return rows
-
-
 def _table(path: Path) -> Iterator[Record]:
     """Rows with anything in them, numbered as a spreadsheet counts."""
     names, rows = read_table(path, others=True)
@@ -274,6 +258,12 @@ def parts_of_cell(cell: str, signs: str = ";|\n") -> list[str]:
         return [str(value) for value in values]
     sign = next((sign for sign in reversed(signs) if sign in cell), None)  # the rarest of them counts
     return [part for text in (cell.split(sign) if sign else [cell]) if (part := text.strip())]
+
+
+def ids_of_cell(cell: str) -> list[str]:
+    """The ids of one cell: between the usual signs, or between commas where every part reads as an id."""
+    parts, between_commas = parts_of_cell(cell), [part.strip() for part in cell.split(",")]
+    return between_commas if len(parts) == 1 and all(map(_ID.fullmatch, between_commas)) else parts
 
 
 def list_in(cell: str) -> list[Any] | None:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
@@ -45,8 +46,23 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError.at(f"{path.name}:{line}", "contains the character NUL; save the table as text")
     rows = _closed(csv_rows(path, f"{text}\n{_END}", InputError), path)
-    names = _named(next(rows, (0, []))[1], path)
+    first = next(rows, (0, []))
+    names = columns_of_data(first[1])
+    if names:
+        rows = chain([first], rows)
+    else:
+        names = _named(first[1], path)
     return names, _checked(rows, names, path)
+
+
+def columns_of_data(cells: Sequence[str]) -> list[str]:
+    """The two columns of a table whose first row is data: an id and its question, or a question and its
+    answers; [] where the first row names the columns."""
+    if len(cells) != 2:
+        return []
+    if _NUMBERED.fullmatch(cells[0]) and " " in cells[1]:
+        return ["query_id", "question"]
+    return ["question", "answers"] if len(cells[0].split()) > 4 or cells[0].endswith(("?", "？")) else []
 
 
 def _named(header: Iterable[Any], path: Path) -> list[str]:
@@ -95,6 +111,7 @@ def delimiter_of(header: str) -> str:
     return next((sign for sign in ";|" if sign in header), ",")
 
 
+_NUMBERED = re.compile(r"\S*\d\S*")  # an id, not the name of a column
 _END = "\x1e\x1e"  # put behind the last line: a cell that takes it in was never closed
 
 

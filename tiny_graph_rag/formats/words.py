@@ -190,13 +190,13 @@ QUERY_KEYS = _keys(
 )
 ID_KEYS = _keys(
     """
-    id query_id question_id qid eval_id example_id _id sample_id case_id test_id scenario_id item_id task_id
-    no 번호
+    id query_id question_id qid eval_id example_id _id uid qa_id sample_id case_id test_id scenario_id item_id
+    task_id no 번호
     """
 )
 ANSWER_KEYS = _keys(
     """
-    ground_truth ground_truths ground_truth_answer reference_answer expected_output expected_answer
+    ground_truth ground_truths truth ground_truth_answer reference_answer expected_output expected_answer
     expected_response preferred_response gold_answer golden_answer ideal_answer ideal_response
     correct_answer answer answers expected answer_text target
     답 답변 모범답안 모범_답안 기대_답변 答案 回答 参考答案 标准答案 答え
@@ -211,9 +211,9 @@ NAMES_OR_ANSWER = _keys("reference gold 정답")
 # A key is read by its ends where no list has it: `expected_source_file`, `gold_nodes`, `resposta_esperada`.
 QUALIFIERS = _set(
     """
-    expected expect gold golden relevant reference ref referenced ground truth correct required must should
-    needed supporting ideal target wanted esperada esperado esperadas esperados relevante relevantes esperti
-    attendu attendue attendus attendues erwartet erwartete deve debe beklenen ожидаемый ожидаемые
+    cited expected expect gold golden relevant reference ref referenced ground truth correct required must
+    should needed supporting ideal target wanted esperada esperado esperadas esperados relevante relevantes
+    esperti attendu attendue attendus attendues erwartet erwartete deve debe beklenen ожидаемый ожидаемые
     """
 )
 RETRIEVED = _set("retrieved returned found predicted ranked search top selected fetched")
@@ -224,7 +224,8 @@ NOUNS = _table(
     entities: entity entities node nodes concept concepts
     relations: relation relations relationship relationships triple triples triplets
     chunks: chunk chunks doc docs document documents documento documentos file files filename filenames
-        source sources path paths url urls citation citations title titles page pages
+        source sources path paths url urls slug slugs citation citations title titles page pages
+        relevance judgment judgments
     texts: passage passages context contexts evidence text texts snippet snippets quote quotes
     answer: answer answers output response keyword keywords term terms value values point points token
         tokens fact facts phrase phrases element elements resposta respostas respuesta respuestas réponse
@@ -237,7 +238,7 @@ CONTAINING = _set("contain contains include includes conter contener")
 # Without a qualifier it is where the question comes from, if its value is a file, an address or an id.
 ORIGIN_KEYS = _keys(
     """
-    chunk_id chunk_ids source_id source_ids source_chunk source_chunk_id source_doc source_document
+    chunk_id source_id source_chunk source_chunk_id source_doc source_document
     source_file relevant_doc doc_id document_id source document file filename document_url source_url url
     출처 来源 出典 fuente fonte quelle kaynak kaynak_dosya źródło sumber nguồn источник
     """
@@ -249,7 +250,8 @@ FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
         entitäten сущности relevant_chunk_ids
     highly_relevant_entities: highly_relevant_entities highly_relevant 핵심_정답 highly_relevant_chunk_ids
     irrelevant_entities: irrelevant_entities irrelevant 오답 irrelevant_chunk_ids
-    seed_entities: seed_entities seeds seed topic_entity topic_entities 출발_개체
+    seed_entities: seed_entities seeds seed seed_entity topic_entity topic_entities
+        출발_개체
     ground_truth:
     tags: tags tag 태그
     context: context 앞_대화
@@ -257,16 +259,12 @@ FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
     reference_texts: reference_texts reference_contexts reference_context evidence evidences evidence_list
         evidence_texts gold_contexts gold_context ground_truth_contexts ground_truth_context
         source_context source_text context_texts supporting_passages supporting_texts gold_passages
-        gold_chunk_substring 근거 문맥 contexts context paragraphs
+        gold_chunk_substring 근거 문맥 contexts context paragraphs citations
     reference_chunks: reference_chunks reference_chunk_ids relevant_chunk_ids relevant_chunks gold_chunks
-        expected_chunks relevant_ids expected_docs reference_docs ground_truth_docs gold_chunk_ids
-        golden_chunk_ids expected_chunk_ids relevant_passage_ids relevant_passages relevant_doc_ids
-        relevant_docs relevant_documents required_context_chunk_ids source_documents context_ground_truth
-        ground_truth_sources expected_source expected_files reference_doc reference_document gold_doc_ids
-        expected_sources required_references reference_node_id supporting_facts relevant retrieval_gt
-        정답_문서
-    reference_relations: reference_relations reference_triples gold_triples evidence_triples evidences
-        relationships
+        relevant_ids relevant_doc_ids relevant_docs source_documents context_ground_truth required_references
+        reference_node_id supporting_facts relevant retrieval_gt 정답_문서
+    reference_relations: reference_relations reference_relationships reference_triples gold_triples
+        evidence_triples evidences relationships
     group: group 묶음
     """
 )
@@ -279,8 +277,9 @@ TYPE_KEYS = _keys(
     dificultad dificuldade catégorie difficulté kategorie schwierigkeit
     """
 )
+STATEMENTS = _set("sparql sparql_query sparql_wikidata cypher cypher_query sql")  # what asks a database
 RESPONSE_KEYS = _keys("response actual_output generated_answer model_answer prediction")
-TEXT_KEYS = _keys("text page_content content fact paragraph_text passage body answer name")
+TEXT_KEYS = _keys("text page_content content fact paragraph_text passage body quote answer name")
 # keys of the list of questions in one object
 QUESTION_LISTS = _keys(
     "results questions examples tests test_cases qa_pairs queries predictions data items samples goldens"
@@ -299,13 +298,13 @@ ANSWER_CHECKS = _set(
     """
 )
 # Of a table: a column of its own before any `id`.
-QUESTION_NAMES = _keys("query_id question_id qid eval_id query-id id")
-DOCUMENT_NAMES = _keys("doc_id docid document_id corpus-id corpus_id entity_id name")
+QUESTION_NAMES = (*(key for key in ID_KEYS if key != "id"), "id")
+DOCUMENT_NAMES = _keys("doc_id docid document_id corpus_id entity_id name")
 GRADE_NAMES = _keys("score relevance grade rel label relevant is_relevant judgment judgement gain")
 SCORE_NAMES = _keys("score similarity")
 # Of a run by hand: an entity a row by its rank, or all of a question in one cell.
 RANK_NAMES = _keys("rank position")
-ENTITY_COLUMNS = _keys("entity entity_name retrieved_entity")
+ENTITY_COLUMNS = _keys("entity entity_name retrieved_entity title")
 LIST_COLUMNS = _keys("retrieved_entities retrieved entities")
 # Of a run, in which a text or a message is what was retrieved.
 ASKED_KEYS = tuple(key for key in QUERY_KEYS if key not in ("text", "input", "msg", "messages"))

@@ -7,29 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tiny_graph_rag.columns.arrays import short_repr
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.run import Relation
 
 LONGEST_LIST = 40  # characters of tags or ids in a file's name
 PATTERN = "asks"  # the field of a question whose references follow the graph
 _NO_FILE_NAME = re.compile(r"[^\w.,-]")
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceRelationship:
-    source: str
-    target: str
-    type: str = ""
-
-
-class Source(NamedTuple):
-    """A question's record as its file has it. format: of the file; of GRADED formats it is name → grade."""
-
-    format: str
-    row: Any
 
 
 HIGHEST = 2  # grade of a question of ours; what is higher stands under `grades`
@@ -43,8 +30,8 @@ class Example:
     reference_entities have grade 1, highly_relevant_entities grade 2, irrelevant_entities are judged 0.
     No reference at all means that nothing should be retrieved, unless `judged` is False: then the file does
     not say what is relevant. group: shared by variants of one question, which intervals and tests then take
-    as one observation. reference_chunks: ids of passages; reference_relations: triples as the file has them.
-    line: where it stands in the file, from 1. source: its record there.
+    as one observation. reference_chunks: ids of passages; reference_relations: with two ends, or an id alone.
+    line: where it stands in the file, from 1. record: as it stands there. order: of names that a file grades.
     """
 
     id: str
@@ -52,26 +39,25 @@ class Example:
     reference_entities: tuple[str, ...]
     ground_truth: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    reference_relationships: tuple[ReferenceRelationship, ...] = ()
     highly_relevant_entities: tuple[str, ...] = ()
     irrelevant_entities: tuple[str, ...] = ()
     expected_types: tuple[str, ...] = ()
     reference_texts: tuple[str, ...] = ()
     reference_chunks: tuple[str, ...] = ()
-    reference_relations: tuple[Any, ...] = ()
+    reference_relations: tuple[Relation, ...] = ()
     seed_entities: tuple[str, ...] | None = None
     context: tuple[str, ...] = ()
     group: str | None = None
     unknown: dict[str, Any] = field(default_factory=dict)
     line: int = 0
     judged: bool = True
-    source: Source | None = field(default=None, compare=False, repr=False)
+    record: Any = field(default=None, compare=False, repr=False)
+    order: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def follows_graph(self) -> bool:
         """Whether it holds a pattern that the graph in use answers (gold/patterns.py), and no names."""
-        row = self.source.row if self.source is not None else {}
-        named = isinstance(row, Mapping) and "reference_entities" in row
+        named = isinstance(self.record, Mapping) and "reference_entities" in self.record
         return PATTERN in self.unknown and not named and not self.reference_entities
 
     @property
@@ -95,16 +81,13 @@ class Example:
             for name in self.highly_relevant_entities
             if isinstance(higher.get(name), int) and higher[name] > HIGHEST
         }
-        if self.source is not None and self.source.format in GRADED:
-            order = [name for name in self.source.row if name in graded]
-            graded = {name: graded[name] for name in dict.fromkeys([*order, *graded])}
-        return graded
+        order = [name for name in self.order if name in graded]
+        return {name: graded[name] for name in dict.fromkeys([*order, *graded])}
 
     @property
     def written_id(self) -> str | int:
         """The id with the JSON type that it has in its file."""
-        row = self.source.row if self.source is not None and self.source.format not in GRADED else None
-        values = row.values() if isinstance(row, dict) else ()
+        values = self.record.values() if isinstance(self.record, dict) else ()
         return next((value for value in values if type(value) is int and str(value) == self.id), self.id)
 
 

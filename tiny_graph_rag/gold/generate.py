@@ -17,7 +17,7 @@ import numpy as np
 
 from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.english import English
-from tiny_graph_rag.gold.examples import PATTERN, Example, ReferenceRelationship
+from tiny_graph_rag.gold.examples import PATTERN, Example
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.patterns import RelationStep, StepIndex, pattern_of, says_nothing, seeds_of
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
@@ -27,6 +27,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.function_words import stands_in
+from tiny_graph_rag.run import Relation
 
 SHARES = {  # of a hundred questions
     "single": 30, "chain": 32, "intersection": 16, "no-answer": 6, "alias-noise": 9, "coreference": 7,
@@ -270,8 +271,8 @@ class _Maker:
             reference_entities=tuple(name[answer] for answer in answers),
             ground_truth=(", ".join(name[answer] for answer in answers),) if answers else (),
             tags=tuple([*tags, asked.kind] if asked else tags),
-            reference_relationships=tuple(
-                ReferenceRelationship(
+            reference_relations=tuple(
+                Relation(
                     name[int(relations.sources[row])], name[int(relations.targets[row])], relations.types[row]
                 )
                 for row in drawn.relations

@@ -32,7 +32,7 @@ def _values(example: Example) -> dict[str, Any]:
     values: dict[str, Any] = dict(example.unknown)
     for field in fields(Example):
         value = getattr(example, field.name)
-        if field.name in ("id", "line", "source", "judged", "unknown"):
+        if field.name in ("id", "line", "record", "order", "judged", "unknown"):
             continue
         if isinstance(value, tuple) and field.name != "context":
             value = sorted(map(repr, value))

@@ -104,9 +104,8 @@ class StepIndex:
 
     def _leads(self, entity: int, step: RelationStep) -> Iterable[tuple[int, list[int]]]:
         """What the step leads to from the entity, and by which relations."""
-        way = self.around(entity)
         for direction in ("out", "in", "both") if step.direction == "both" else (step.direction,):
-            yield from way.get(RelationStep(step.type, direction), {}).items()
+            yield from self.around(entity).get(RelationStep(step.type, direction), {}).items()
 
     def ends_of(self, step: RelationStep) -> set[int]:
         """What the first relations of the step's type lead to."""

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from tiny_graph_rag.gold.examples import GRADED, EvalSet, Example
+from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import Judgments, Reference, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -66,8 +66,8 @@ BY_LEVEL = {"alias": BY_ALIAS, "folded": BY_FOLDED, "form": BY_FORM}
 SAME_ENTITY = "{names}: the same entity, counted once"
 OTHER_NAME = "{field}: no entity has the name {name}"
 NO_PASSAGE = "reference passage {name}: the graph has no passage with this id"
-NO_END = "reference_relationships: {relation}: no entity has the name {names}"
-NO_RELATION = "reference_relationships: {relation}: the graph has no such relation"
+NO_END = "reference_relations: {relation}: no entity has the name {names}"
+NO_RELATION = "reference_relations: {relation}: the graph has no such relation"
 SAME_QUESTION = "the same question as line {line} ({id})"
 OTHER_REFERENCES = "the same question with other references as line {line} ({id})"
 NEAR_DUPLICATE = "nearly the question of line {line} ({id}), with the same references"
@@ -192,9 +192,7 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
 
 
 def _given_id(example: Example) -> str | None:
-    source = example.source
-    is_record = source is not None and source.format not in GRADED and isinstance(source.row, dict)
-    row = source.row if source is not None and is_record else example.unknown
+    row = example.record if isinstance(example.record, dict) else example.unknown
     return next((str(row[key]) for key in IDS if row.get(key) not in (None, "")), None)
 
 
@@ -243,7 +241,7 @@ def check_other_names(examples: Sequence[Example], names: NameIndex) -> Iterator
 def check_relationships(
     examples: Sequence[Example], graph: KnowledgeGraph, names: NameIndex
 ) -> Iterator[Finding]:
-    wanted = [(example, relation) for example in examples for relation in example.reference_relationships]
+    wanted = [(example, one) for example in examples for one in example.reference_relations if one.target]
     if not wanted:
         return
     relations = graph.relations
@@ -258,7 +256,7 @@ def check_relationships(
         lacking = [name for name, found in ((entry.source, sources), (entry.target, targets)) if not found]
         values = {"relation": relation, **({"names": ", ".join(map(repr, lacking))} if lacking else {})}
         text = NO_END if lacking else NO_RELATION
-        yield Finding.about(example, "warning", "reference_relationships", text, **values)
+        yield Finding.about(example, "warning", "reference_relations", text, **values)
 
 
 def are_passages(examples: Sequence[Example]) -> bool:

@@ -9,9 +9,10 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from math import isfinite, isnan
+from math import isnan
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -285,24 +286,21 @@ def _ranks(ranking: Scores) -> dict[str, int]:
 def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
     """All grades, one question after the other. Raises UsageError for one that is no number."""
     values = chain.from_iterable(value.values() for value in gold.values())
-    try:
+    with suppress(TypeError, ValueError, OverflowError):
         grades = np.fromiter(values, dtype=np.float64, count=count)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError("a grade of the gold set is not a number: {error}", error=error) from error
-    if not np.isfinite(grades).all():
-        question, document, grade = next(
-            (question, document, grade)
-            for question, row in gold.items()
-            for document, grade in row.items()
-            if not isfinite(grade)
-        )
-        raise UsageError(
-            "the grade of {document} for question {question} is {grade}; wanted a number",
-            document=repr(document),
-            question=repr(question),
-            grade=grade,
-        )
-    return grades
+        if np.isfinite(grades).all():
+            return grades
+    triples = ((question, *pair) for question, row in gold.items() for pair in row.items())
+    number, most = (int, float, np.number), float(np.finfo(np.float64).max)
+    question, document, grade = next(
+        triple for triple in triples if not (isinstance(triple[2], number) and abs(triple[2]) <= most)
+    )
+    raise UsageError(
+        "the grade of {document} for question {question} is {grade}; wanted a number",
+        document=repr(document),
+        question=repr(question),
+        grade=grade,
+    )
 
 
 def _say_what_differs(
@@ -312,11 +310,10 @@ def _say_what_differs(
 
     all_of_gold: whether a question that the run lacks counts.
     """
-    missing = [value for value in gold if value not in run] if all_of_gold else []
-    unknown = [str(item) for item in run if item not in gold]
-    lines = (
-        counted(unknown, len(missing), [str(question) for question in missing[:3]], 0) if all_of_gold else []
-    )
+    lines: list[str] = []
+    if all_of_gold:
+        missing = [str(question) for question in gold if question not in run]
+        lines = counted([str(item) for item in run if item not in gold], len(missing), missing[:3], 0)
     lines += _other_types("question", set(map(type, gold)), set(map(type, run)))
     if not any(document in run.get(question, ()) for question, row in gold.items() for document in row):
         documents = [{type(item) for row in side.values() for item in row} for side in (gold, run)]

@@ -47,11 +47,8 @@ def notes(
     known = {question.id for question in questions}
     unknown = [key for key in run.rankings if key not in known and not selected]
     failed = [question.id for question in questions if question.id in run.failures]
-    missing = [
-        question.id
-        for question in questions
-        if question.id not in run.rankings and question.id not in run.failures
-    ]
+    told = run.rankings.keys() | run.failures.keys()
+    missing = [question.id for question in questions if question.id not in told]
     twice = sum(
         len(row) - len({item.key for item in row}) for key, row in run.rankings.items() if key in known
     )
@@ -106,7 +103,7 @@ def stretches(
     graph: names (or ids) become entities, aliases count; without one, ids and names are plain strings.
     match: how a retrieved text is held to be a reference instead.
     """
-    for part in parts(questions, run, AT_ONCE):
+    for part in parts(questions, run):
         yield judged(part, run, graph, match, passage_match)
 
 
@@ -137,21 +134,13 @@ def judged(
     return replace(stretch, judged=replace(stretch.judged, kinds=kinds)) if kinds else stretch
 
 
-def parts(questions: Sequence[Example], run: WrittenRun, at_once: int) -> Iterator[Sequence[Example]]:
-    """In order; judging takes a table of questions times the longest list, so one with a very long list gets
-    a part of its own, and of a few questions where that is not needed."""
-    start, longest = 0, 0
-    for place, question in enumerate(questions):
-        width = max(
-            len(run.rankings.get(question.id, ())), len(question.grades), len(question.reference_texts), 1
-        )
-        widest = max(longest, width)
-        if place > start and (place - start >= at_once or (place - start + 1) * widest > CELLS_AT_ONCE):
-            yield questions[start:place]
-            start, widest = place, width
-        longest = widest
-    if start < len(questions):
-        yield questions[start:]
+def parts(questions: Sequence[Example], run: WrittenRun) -> Iterator[Sequence[Example]]:
+    """In order; judging takes a table of questions times the longest list, so long lists make small parts."""
+    lengths = (
+        max(len(run.rankings.get(one.id, ())), len(one.grades), len(one.reference_texts)) for one in questions
+    )
+    size = max(1, min(AT_ONCE, CELLS_AT_ONCE // max(1, max(lengths, default=1))))
+    return (questions[start : start + size] for start in range(0, len(questions), size))
 
 
 def _as_strings(questions: Sequence[Example], run: WrittenRun, match: TextMatch | None) -> Stretch:

@@ -14,8 +14,6 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import DatasetError
-from tiny_graph_rag.formats.runs.items import relation_of
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.language.folding import fold
@@ -35,37 +33,6 @@ TEXT = TextMatch("text")
 
 Wanted = tuple[str, int, Iterable[Hashable], str]
 """A reference: as written, its grade, the keys that can fill it, and what they are matched by."""
-
-
-def reference_relations(question: Example) -> tuple[Relation, ...]:
-    """The relations that a gold set expects of a question, each once."""
-    given = question.reference_relations
-    pairs = [Relation(pair.source, pair.target, pair.type) for pair in question.reference_relationships]
-    return tuple(dict.fromkeys([_relation(question, item) for item in given or ()] or pairs))
-
-
-def reference_chunks(question: Example) -> tuple[str, ...]:
-    """The ids of the passages that a gold set expects of a question, each once."""
-    return tuple(dict.fromkeys(filter(None, question.reference_chunks)))
-
-
-def reference_texts(question: Example) -> tuple[str, ...]:
-    """The texts that a gold set expects of a question, each once."""
-    return tuple(dict.fromkeys(filter(None, question.reference_texts)))
-
-
-def _relation(question: Example, item: Any) -> Relation:
-    """Of [source, type, target], an object with two ends, or an id."""
-    try:
-        return relation_of(item)
-    except ValueError as error:
-        if isinstance(item, str) and item:
-            return Relation("", "", "", item)
-        raise DatasetError(
-            "question {id}: 'reference_relations' must be a list of {wanted}",
-            id=repr(question.id),
-            wanted='[source, type, target] or {"source", "target", "type"}',
-        ) from error
 
 
 def folded_ends() -> Ends:
@@ -133,7 +100,7 @@ def _relations(
     ends_of_returned: Ends,
     ends_of_reference: Ends,
 ) -> JudgedKind:
-    references = [reference_relations(question) for question in questions]
+    references = [question.reference_relations for question in questions]
     keys: list[list[Hashable]] = []
     fills = []
     for wanted, items in zip(references, returned, strict=True):
@@ -169,7 +136,9 @@ def judged_passages(
     fills: list[list[list[int]]] = []
     rule = match or TEXT
     for question, items in zip(questions, returned, strict=True):
-        chunks, texts = reference_chunks(question), reference_texts(question)
+        chunks, texts = (
+            tuple(dict.fromkeys(given)) for given in (question.reference_chunks, question.reference_texts)
+        )
         by_id = bool(chunks) if match is None else not match.by_text
         if by_id:
             references.append(chunks)

@@ -27,7 +27,6 @@ from tiny_graph_rag.measures.judged import (
     matched_in_order,
 )
 from tiny_graph_rag.run import Relation, Run
-from tiny_graph_rag.scoring.kinds import reference_relations
 
 if TYPE_CHECKING:
     from tiny_graph_rag.answers.context import Context, ContextMaker
@@ -112,7 +111,7 @@ def contexts_of(
         relations = None if listed is None else tuple(RelationReference.of(one, ends) for one in listed)
         references = tuple(
             RelationReference.of(relation, ends_of_reference)
-            for relation in reference_relations(questions[question])
+            for relation in questions[question].reference_relations
         )
         keys = judgments.pair_keys[judgments.pairs_of(question)]
         relevant = frozenset((keys - question * judgments.universe).tolist())

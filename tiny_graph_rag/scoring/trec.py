@@ -8,6 +8,7 @@ to the careful readers, which give the same numbers and say what is wrong.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,7 @@ def split(block: bytes, fields: int) -> list[Fields]:
     divides = data[:-WORD] <= LAST_SPACE
     ends = np.flatnonzero(divides)
     is_regular = len(ends) == (block.count(b"\n") + len(end)) * fields and b"\0" not in block
+    is_regular = is_regular and not block.startswith((BOM_UTF8, b"{", b"["))
     if not is_regular or divides[0] or np.any(divides[1:] & divides[:-1]):
         raise AnotherWay
     if np.any(data[ends[fields - 1 :: fields]] != ord("\n")):

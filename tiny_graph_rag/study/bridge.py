@@ -112,7 +112,7 @@ def _draft(
         example,
         reference_entities=example.reference_entities if given else names,
         judged=bool(given or names),
-        source=None,
+        record=None,
     )
     return Draft(
         example,

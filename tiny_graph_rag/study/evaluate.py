@@ -151,13 +151,11 @@ def _of_every_kind(
     no entities were returned."""
     if run.relations is None and run.passages is None:
         return tuple(measures)
-    from tiny_graph_rag.scoring.kinds import reference_chunks, reference_relations, reference_texts
-
     more: list[Measure] = []
-    if run.relations is not None and any(map(reference_relations, examples)):
+    if run.relations is not None and any(question.reference_relations for question in examples):
         more += default_measures(cutoff, RELATIONS)
     if run.passages is not None and any(
-        reference_chunks(question) or reference_texts(question) for question in examples
+        question.reference_chunks or question.reference_texts for question in examples
     ):
         more += default_measures(cutoff, PASSAGES)
     asked = measures if run.returns_entities or not more else set(measures) - set(default_measures(cutoff))

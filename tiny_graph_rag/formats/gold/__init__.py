@@ -20,7 +20,7 @@ from tiny_graph_rag.formats.gold.questions import (
     with_own_ids,
 )
 from tiny_graph_rag.formats.records import is_yaml
-from tiny_graph_rag.formats.tables import fields_beside
+from tiny_graph_rag.formats.tables import columns_of_data, fields_beside, sheets
 from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.inputs import bare_name
@@ -52,22 +52,38 @@ def read_sound(path: Path, format: str | None = None, *, drafts: bool = False) -
     if not drafts and any(map(_is_draft, examples)):
         problems.append(at(path.name, DRAFT))
         examples = tuple(example for example in examples if not _is_draft(example))
+    if not drafts and any(example.judged for example in examples):  # what lacks references was forgotten
+        problems += [at(path.name, FORGOTTEN, id=one.id) for one in examples if not one.judged]
+        examples = tuple(example for example in examples if example.judged)
     gold = EvalSet(
         examples,
         name=bare_name(path),
         path=path,
         sha256=sha256_of(path),
         format=format,
-        notes=(*_said_encoding(path), *found.notes, *again),
+        notes=(*_said_encoding(path), *_said_table(path), *found.notes, *again),
     )
     return gold, problems
 
 
+FORGOTTEN = "question {id}: 'reference_entities' is missing; [] says that nothing should be found"
 DRAFT = "this is a draft that needs review; `curate` turns it into a gold set"
 
 
 def _is_draft(example: Example) -> bool:
     return example.unknown.get("draft") is True and not example.judged
+
+
+def _said_table(path: Path) -> list[str]:
+    """What the reader of a table takes for granted: what its columns are, and that one sheet is enough."""
+    head = Head(path)
+    columns = [] if head.is_worksheet or head.is_parquet else columns_of_data(head.columns)
+    if columns:
+        return [said("the first line is read as data of the columns {names}", names=", ".join(columns))]
+    others = [name for name, _, _ in sheets(path)][1:] if head.is_worksheet else []
+    return (
+        [said("only the first sheet is read; not read: {names}", names=", ".join(others))] if others else []
+    )
 
 
 def _said_encoding(path: Path) -> list[str]:

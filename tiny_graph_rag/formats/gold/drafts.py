@@ -157,8 +157,8 @@ def read_drafts(path: Path) -> list[Draft]:
     examples = read_questions(path)
     drafts = []
     for example in examples:
-        row = example.source.row if example.source is not None else {}
-        row = row if isinstance(row, dict) and row.get("draft") is True else {}
+        row = example.record if isinstance(example.record, dict) else {}
+        row = row if row.get("draft") is True else {}
         try:
             candidates = msgspec.convert(row.get("candidates") or (), tuple[Candidate, ...])
             first = row.get("judge_first")

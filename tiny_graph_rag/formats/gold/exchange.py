@@ -10,7 +10,6 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ _SIGNS = {
 _FIELDS = (  # in the order in which they are written
     *("id", "query", "reference_entities", "ground_truth", "tags", "group", "context", "seed_entities"),
     *("highly_relevant_entities", "irrelevant_entities", "expected_types", "reference_texts"),
-    *("reference_chunks", "reference_relations", "reference_relationships"),
+    *("reference_chunks", "reference_relations"),
 )
 _JUDGED = {"id", "reference_entities", "highly_relevant_entities", "irrelevant_entities", "grades"}
 
@@ -42,7 +41,8 @@ def row_of(example: Example) -> dict[str, Any]:
     row: dict[str, Any] = {name: getattr(example, name) for name in _FIELDS}
     row = {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}
     row["id"] = example.written_id
-    row["reference_relationships"] = list(map(asdict, example.reference_relationships))
+    relations = [one._asdict().items() for one in example.reference_relations]
+    row["reference_relations"] = [{key: value for key, value in one if value} for one in relations]
     if len(example.ground_truth) == 1:
         row["ground_truth"] = example.ground_truth[0]
     # An empty list says something here: nothing should be retrieved, nothing should be linked.

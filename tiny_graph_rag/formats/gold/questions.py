@@ -17,11 +17,12 @@ from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.formats.gold.records import holds_names, is_ours, is_question, ours
 from tiny_graph_rag.formats.records import folded, is_id, is_texts, records
 from tiny_graph_rag.formats.tables import literal
-from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS
-from tiny_graph_rag.gold.examples import HIGHEST, PATTERN, EvalSet, Example, ReferenceRelationship, Source
+from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS, STATEMENTS
+from tiny_graph_rag.gold.examples import HIGHEST, PATTERN, EvalSet, Example
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.registry import Registry
+from tiny_graph_rag.run import Relation
 
 STRING_LISTS = (
     "tags",
@@ -42,13 +43,16 @@ IDS_TWICE = (
 AS_LIST = ". Write {value}"
 MISSING = "{field} is missing"
 EMPTY = "the gold set is empty; wanted at least one question"
+TOPICS = (
+    "'entities' are read as those that the questions ask about (seed_entities); call them "
+    "'reference_entities' if they are what should be found"
+)
 NAMED_COLUMNS = 12  # columns without a meaning that a note names
 
 
-def graded(id: str, grades: Mapping[str, int], *, format: str = "", line: int = 0) -> Example:
+def graded(id: str, grades: Mapping[str, int], line: int = 0) -> Example:
     """A question of names (or ids) with grades: 0 is judged irrelevant, 1 relevant, 2 and more highly
-    relevant, below 0 not judged. Its id stands for its words. format: of the file, where it holds grades
-    alone."""
+    relevant, below 0 not judged. Its id stands for its words."""
     higher = {name: grade for name, grade in grades.items() if grade > HIGHEST}
     return Example(
         id=id,
@@ -57,7 +61,7 @@ def graded(id: str, grades: Mapping[str, int], *, format: str = "", line: int = 
         highly_relevant_entities=tuple(name for name, grade in grades.items() if grade >= HIGHEST),
         irrelevant_entities=tuple(name for name, grade in grades.items() if grade == 0),
         unknown={"grades": higher} if higher else {},
-        source=Source(format, grades) if format else None,
+        order=tuple(grades),
         line=line,
     )
 
@@ -88,7 +92,7 @@ GOLD_FORMATS: Registry[Format[GoldReader]] = Registry(
 gold_format = registering(GOLD_FORMATS, Format)
 
 
-def sound_questions(path: Path, format: str) -> Sound:
+def sound_questions(path: Path) -> Sound:
     """The questions of JSON or of a sheet, under whatever names, drafts among them.
 
     Raises DatasetError, InputError.
@@ -103,23 +107,22 @@ def sound_questions(path: Path, format: str) -> Sound:
         for row in rows:  # a list that is empty everywhere is still to be filled
             row.pop("relevant_chunk_ids", None)
     names = _names_in(rows)
-    read, guessed = _examples(every, names, problems, format, table=table)
-    if not read and rows and all("query" not in ours(row, names, table=table).row for row in rows):
+    notes: list[str] = []
+    if _hold_topics(rows, names, table=table):
+        for row in rows:
+            if "entities" in row:
+                row["seed_entities"] = row.pop("entities")
+        notes.append(said(TOPICS))
+    read, guessed = _examples(every, names, problems, table=table)
+    if not read and rows and all("query" not in ours(row, names, table=table)[0] for row in rows):
         raise _no_query(rows, path)
-    is_judged = any(example.judged for example in read.values())
-    if is_judged and not any(row.get("draft") is True for row in rows):
-        for place, example in read.items():
-            if not example.judged:  # a question that lacks what the others have was forgotten
-                problems.add(place, MISSING, field="'reference_entities'")
-        read = {place: example for place, example in read.items() if example.judged}
     if not read and not problems:
         problems.add(path.name, EMPTY)
-    notes: list[str] = []
     if guessed:
         listed = ", ".join(f"{key} → {field}" for key, field in guessed.items())
         notes.append(said("read by what they are called: {fields}", fields=listed))
     examples = tuple(read.values())
-    if table or not is_judged:
+    if table or not any(example.judged for example in examples):
         notes += _columns_kept(examples)
     if names and not any(map(is_ours, rows)):
         fields = ", ".join(map(repr, sorted(names)))
@@ -133,10 +136,10 @@ def sound_questions(path: Path, format: str) -> Sound:
 
 
 def _examples(
-    every: Iterable[Record], names: frozenset[str], problems: Problems, format: str, *, table: bool = False
+    every: Iterable[Record], names: frozenset[str], problems: Problems, *, table: bool = False
 ) -> tuple[dict[str, Example], dict[str, str]]:
     """Place → question of each sound record, and key → field of those that were guessed; what is wrong with
-    the others goes to `problems`. format: of the file, "" for none. table: its records are rows of cells."""
+    the others goes to `problems`. table: its records are rows of cells."""
     found: dict[str, Example] = {}
     guessed: dict[str, str] = {}
     for record in every:
@@ -144,14 +147,13 @@ def _examples(
         if isinstance(row, str) and row.strip():
             row = {"query": row}
         if isinstance(row, Mapping):
-            reading = ours(_filled(row) if table else dict(row), names, table=table)
-            row = reading.row
-            guessed |= reading.guessed
+            row = _filled(row) if table else dict(row)
             if table:
                 row |= {name: value for name in row if (value := _object(row[name])) is not None}
+            row, its_guessed = ours(row, names, table=table)
+            guessed |= its_guessed
         if _is_sound(row, record.place, problems):
-            source = Source(format, record.row) if format else None
-            found[record.place] = example_of(row, record.number, source)
+            found[record.place] = example_of(row, record.number, record.row)
     return found, guessed
 
 
@@ -194,6 +196,27 @@ def _names_in(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(key for key in keys if holds_names(row.get(key) for row in rows))
 
 
+def _hold_topics(rows: Sequence[Mapping[str, Any]], names: frozenset[str], *, table: bool) -> bool:
+    """Whether `entities` are those that the questions ask about: they stand next to a query of a database, or
+    most questions that are answered by names hold all of them."""
+    rows = [row for row in rows if "entities" in row and not is_ours(row)]
+    read = (ours(dict(row), names, table=table)[0] for row in rows)
+    found = [row for row in read if row.get("ground_truth") and row.get("reference_entities")]
+    queries = (str(row.get("query")).casefold() for row in found)
+    named = [
+        all(name.casefold() in query for name in row["reference_entities"])
+        for row, query in zip(found, queries, strict=True)
+    ]
+    are_named = 2 * sum(named) > len(found) and holds_names(row["ground_truth"] for row in found)
+    return are_named or any(map(asks_database, rows))
+
+
+def asks_database(row: Mapping[str, Any]) -> bool:
+    """Whether a record holds the query of a database, as sets of questions about knowledge graphs do."""
+    query = row.get("query")
+    return bool(STATEMENTS & {*map(folded, row), *(map(folded, query) if isinstance(query, dict) else ())})
+
+
 def _columns_kept(examples: Sequence[Example]) -> list[str]:
     told = (pair for example in examples for pair in example.unknown.items())
     names = list(dict.fromkeys(str(name) for name, value in told if name and value not in ("", [])))
@@ -231,7 +254,7 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
     problems = Problems(DatasetError)
     every = (Record(number, f"question {number}", row) for number, row in enumerate(given, start=1))
-    found, _ = _examples(every, frozenset(), problems, "")
+    found, _ = _examples(every, frozenset(), problems)
     read = dict(zip(found, judged_by_passages(tuple(found.values())), strict=True))
     for place, example in read.items():
         if not example.judged:
@@ -243,9 +266,9 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     return EvalSet(unique, name=name, notes=tuple(notes))
 
 
-def example_of(row: Mapping[str, Any], number: int, source: Source | None = None) -> Example:
-    """A sound record under our own names as a question. number: for the id of one that has none. source: the
-    record as its file has it."""
+def example_of(row: Mapping[str, Any], number: int, record: Any = None) -> Example:
+    """A sound record under our own names as a question. number: for the id of one that has none. record: as
+    its file has it."""
     truth = row.get("ground_truth")
     lists: dict[str, Any] = {name: tuple(row[name]) for name in STRING_LISTS if row.get(name) is not None}
     highly = lists.get("highly_relevant_entities", ())  # of a name in both lists the higher grade counts
@@ -254,16 +277,14 @@ def example_of(row: Mapping[str, Any], number: int, source: Source | None = None
         query=row["query"],
         reference_entities=tuple(name for name in row.get("reference_entities") or () if name not in highly),
         ground_truth=(truth,) if isinstance(truth, str) else tuple(truth or ()),
-        reference_relationships=tuple(
-            ReferenceRelationship(one["source"], one["target"], one.get("type") or "")
-            for one in row.get("reference_relationships") or ()
+        reference_relations=tuple(
+            dict.fromkeys(filter(None, map(_relation, row.get("reference_relations") or ())))
         ),
-        reference_relations=tuple(row.get("reference_relations") or ()),
         group=str(row["group"]) if row.get("group") is not None else None,
         unknown={key: value for key, value in row.items() if key != "query" and key not in IS_RIGHT},
         line=number,
         judged="reference_entities" in row or PATTERN in row,
-        source=source,
+        record=record,
         **lists,
     )
 
@@ -299,23 +320,26 @@ def _as_list(value: str) -> str:
     return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
 
 
-def _is_relationship(value: Any) -> bool:
-    ends = ("source", "target")
-    return isinstance(value, dict) and is_texts([value.get("type") or "", *map(value.get, ends)])
+def _relation(item: Any) -> Relation | None:
+    """Of [source, type, target], an object with two ends, or an id; None for anything else."""
+    from tiny_graph_rag.formats.runs.items import relation_of  # most gold sets have none
+
+    try:
+        return relation_of(item)
+    except ValueError:
+        return Relation("", "", "", item) if isinstance(item, str) and item else None
 
 
 IS_RIGHT: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(LISTS, is_texts),
     **dict.fromkeys(("id", "group"), is_id),
     "ground_truth": lambda value: isinstance(value, str) or is_texts(value),
-    "reference_relations": lambda value: isinstance(value, list),
-    "reference_relationships": lambda value: isinstance(value, list) and all(map(_is_relationship, value)),
+    "reference_relations": lambda value: isinstance(value, list) and all(map(_relation, value)),
 }
 WANTED = {  # the message about a field whose value is not right
     **dict.fromkeys(LISTS, NOT_STRINGS),
     **dict.fromkeys(("id", "group"), "{field} must be a string that is not empty, got {got}"),
     "ground_truth": "{field} must be a string or a list of strings, got {got}",
-    "reference_relations": "{field} must be a list of relations, got {got}",
-    "reference_relationships": '{field} must be a list of {{"source", "target", "type"}} with strings, '
-    "got {got}",
+    "reference_relations": '{field} must be a list of [source, type, target] or {{"source", "target", '
+    '"type"}}, got {got}',
 }

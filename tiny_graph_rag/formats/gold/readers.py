@@ -11,10 +11,10 @@ from typing import Any
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run
-from tiny_graph_rag.formats.gold.questions import Sound, gold_format, graded, sound_questions
+from tiny_graph_rag.formats.gold.questions import Sound, asks_database, gold_format, graded, sound_questions
 from tiny_graph_rag.formats.gold.records import is_question
 from tiny_graph_rag.formats.records import folded, is_yaml, rows_of
-from tiny_graph_rag.formats.tables import is_number, read_table, trec_rows
+from tiny_graph_rag.formats.tables import columns_of_data, is_number, read_table, trec_rows
 from tiny_graph_rag.formats.words import (
     COLUMN_KEYS,
     DOCUMENT_NAMES,
@@ -59,6 +59,7 @@ def is_records(head: Head) -> bool:
     first = rows[0] if rows else head.first
     names = {folded(key) for key in first} if isinstance(first, dict) else set()
     is_run = looks_like_a_run(first) and not names & {*FIELDS["ground_truth"], "reference_entities"}
+    is_run = is_run and not asks_database(first)
     return not is_run and not is_contest(head)
 
 
@@ -71,17 +72,17 @@ def is_records(head: Head) -> bool:
 )
 def read_jsonl(path: Path) -> Sound:
     """Questions as JSON, with what is relevant or with answers and evidence, under whatever names."""
-    return sound_questions(path, "jsonl")
+    return sound_questions(path)
 
 
 def is_sheet(head: Head) -> bool:
     """Whether the header names a column of questions, and none of documents that were judged or retrieved."""
     if head.is_json:
         return False
-    folds = map(folded, head.columns or (head.line,))
+    folds = map(folded, columns_of_data(head.columns) or head.columns or (head.line,))
     names = {COLUMN_KEYS.get(name, name) for name in folds}
     asked = names & {*QUERY_KEYS}
-    judged = bool(names & {folded(name) for name in DOCUMENT_NAMES if name != "name"})
+    judged = bool(names & {*DOCUMENT_NAMES} - {"name"})
     return bool(asked) and not (judged and (asked <= {*_NO_QUESTION} or not names & _ANSWERED))
 
 
@@ -94,10 +95,10 @@ def is_sheet(head: Head) -> bool:
 )
 def read_sheet(path: Path) -> Sound:
     """The same in a spreadsheet."""
-    return sound_questions(path, "sheet")
+    return sound_questions(path)
 
 
-def _graded(rows: Iterable[tuple[str, str, Any, Any]], format: str, problems: Problems) -> list[Example]:
+def _graded(rows: Iterable[tuple[str, str, Any, Any]], problems: Problems) -> list[Example]:
     """Questions of a file that judges one document after the other: place, question, document (None where the
     question has no gold), and grade, which spreadsheets write as `1.0`. Saying the same twice does no harm.
     Raises DatasetError with all problems."""
@@ -119,7 +120,7 @@ def _graded(rows: Iterable[tuple[str, str, Any, Any]], format: str, problems: Pr
             )
     problems.check()
     numbered = enumerate(judgments.items(), start=1)
-    return [graded(id, grades, format=format, line=number) for number, (id, grades) in numbered]
+    return [graded(id, grades, number) for number, (id, grades) in numbered]
 
 
 @gold_format(
@@ -144,7 +145,7 @@ def read_contest(path: Path) -> list[Example]:
             problems.add(path.name, "{key} must be a list of document ids, got {got}", key=repr(key), got=got)
     problems.check()
     rows = ((path.name, key, id, 1) for key, ids in document.items() for id in ids or (None,))
-    return _graded(rows, "contest", problems)
+    return _graded(rows, problems)
 
 
 @gold_format(
@@ -159,7 +160,7 @@ def read_qrels(path: Path) -> list[Example]:
     problems = Problems(DatasetError)
     lines = trec_rows(path, ("question", "0", "document", "grade"), problems)
     rows = ((place, row["question"], row["document"], row["grade"]) for _, place, row in lines)
-    return _graded(rows, "trec", problems)
+    return _graded(rows, problems)
 
 
 @gold_format(
@@ -172,8 +173,9 @@ def read_qrels(path: Path) -> list[Example]:
 def read_table_gold(path: Path) -> list[Example]:
     """CSV, TSV or Parquet with query_id, doc_id and (default 1) score, and the question where it is there."""
     names, rows = read_table(path)
+    folds = {folded(name): name for name in reversed(names)}
     question, document, grade = (
-        next((name for name in wanted if name in names), "")
+        next((folds[name] for name in wanted if name in folds), "")
         for wanted in (QUESTION_NAMES, DOCUMENT_NAMES, GRADE_NAMES)
     )
     if not question or not document:
@@ -181,12 +183,12 @@ def read_table_gold(path: Path) -> list[Example]:
             f"{path.name}:1",
             "no column 'query' or 'question'; it has: {names}. Rename the column of the questions to "
             "'question' and that of the references to 'references'. A table of judgments has 'query_id' and "
-            "'doc_id'",
+            "'doc_id'. Where the first line is data, add a line of names above it",
             names=", ".join(name for name in names if name),
         )
     asked = next((name for name in names if name != question and folded(name) in QUERY_KEYS), "")
     judged = list(rows)
     queries = {str(row[question]): row.get(asked) for _, row in judged}
     cells = ((place, str(row[question]), row[document], row.get(grade, 1)) for place, row in judged)
-    found = _graded(cells, "table", Problems(DatasetError))
+    found = _graded(cells, Problems(DatasetError))
     return [replace(one, query=str(queries[one.id] or one.query)) for one in found]

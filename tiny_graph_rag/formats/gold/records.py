@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from tiny_graph_rag.formats.records import folded, is_id, is_texts, list_in, parts_of_cell, thing_meant
+from tiny_graph_rag.formats.records import (
+    folded,
+    ids_of_cell,
+    is_id,
+    is_texts,
+    list_in,
+    parts_of_cell,
+    thing_meant,
+)
 from tiny_graph_rag.formats.words import (
     FIELDS,
+    GRADE_NAMES,
+    LANGUAGES,
     NAMES_OR_ANSWER,
     ORIGIN_KEYS,
     QUALIFIERS,
@@ -28,10 +38,13 @@ MEANT = {  # what a key speaks of → the field that it gives
     **{"entities": "reference_entities", "relations": "reference_relations", "answer": "ground_truth"},
     **dict.fromkeys(("chunks", "texts", "ids"), "reference_chunks"),
 }
-PASSAGE_FIELDS = {True: "reference_texts", False: "reference_chunks"}  # by whether they are given as texts
+OLD_NAMES = {"reference_relations": "reference_relationships"}  # of our own format
 _DOCUMENT = re.compile(r"\.[a-zA-Z]{2,5}(?:[#:?].*)?$|^[a-z]+://|/")
 LONGEST_TYPE = 60  # characters; what is longer is no category
 _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
+_FILE_PATH = re.compile(r"^[^<>\[\]]*(?:/[^<>\[\]]*|\.\w{2,5})$")
+_ID = re.compile(r"\S")
+QUERY_TEXTS = ("string", *LANGUAGES)
 LONGEST_NAME = 60  # characters of one name, where a column holds names or answers
 
 
@@ -66,15 +79,12 @@ def is_question(row: Mapping[str, Any]) -> bool:
     return bool(plain & {*QUERY_KEYS}) or "reference_entities" in row
 
 
-class RenamedRecord(NamedTuple):
-    """A record under our own names. guessed: keys that no list has → the field that they were taken for."""
+def ours(
+    row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The record under our own names, and keys that no list has → the field that they were taken for.
 
-    row: dict[str, Any]
-    guessed: dict[str, str]
-
-
-def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False) -> RenamedRecord:
-    """The record under our own names. names: keys of NAMES_OR_ANSWER that hold names of entities.
+    names: keys of NAMES_OR_ANSWER that hold names of entities.
 
     A field that stands under our own name in a record of ours is left as it is, right or wrong: what is wrong
     with it is reported later. table: cells are text, with several values between `;`, `|` or line breaks.
@@ -90,7 +100,7 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
     taken: dict[str, str] = {}
     for field, wanted in _spellings(keys, meant, names, own=own).items():
         for name in (keys[key] for key in wanted if key in keys and keys[key] not in taken):
-            as_it_is = own and folded(name) == field
+            as_it_is = own and folded(name) in (field, OLD_NAMES.get(field))
             value = row[name] if as_it_is else _converted(field, row[name], row, table=table)
             if as_it_is or value is not None:
                 found[field], taken[name] = value, field
@@ -106,10 +116,10 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
         taken |= {name: "tags" for name in row if f"{folded(name)}:{row[name]}" in types}
         found |= {"tags": tags} if tags else {}
     rest = {name: value for name, value in row.items() if name not in taken and name not in found}
-    return RenamedRecord({**found, **rest}, guessed)
+    return {**found, **rest}, guessed
 
 
-def _meant(row: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
+def _meant(row: Mapping[str, Any], keys: dict[str, str]) -> dict[str, str]:
     """Folded key → field, of the keys that no list has: those that speak of a field
     (`expected_source_file`), and the document that a question comes from. Passages are texts where they read
     so, else ids."""
@@ -119,21 +129,28 @@ def _meant(row: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
         if thing is None or folded_key in LISTED or isinstance(value, float | bool) or not value:
             continue
         field = MEANT[thing]
-        found[folded_key] = PASSAGE_FIELDS[_is_prose(value)] if field == "reference_chunks" else field
+        if {"path", "paths"} & {*folded_key.split("_")} and not _are(_FILE_PATH, value):
+            field = "reference_relations"  # a path through a graph
+        found[folded_key] = "reference_texts" if field == "reference_chunks" and _is_prose(value) else field
+    if not {*QUERY_KEYS} & keys.keys():
+        found |= dict.fromkeys([key for key in reversed(keys) if key.endswith("_question")][:1], "query")
     if not {*RESPONSE_KEYS, "contexts", "sources"} & keys.keys():  # of a run: its documents were retrieved
-        origins = (key for key in ORIGIN_KEYS if key in keys and _is_origin(key, row[keys[key]], row))
+        origins = [key for name in ORIGIN_KEYS for key in (name, f"{name}s") if key in keys]
+        origins = [key for key in origins if _are(_ID if "_id" in key else _DOCUMENT, row[keys[key]])]
         found |= dict.fromkeys(origins, "reference_chunks")
     return found
 
 
-def _is_origin(key: str, value: Any, row: Mapping[str, Any]) -> bool:
-    ids = _converted("reference_entities", value, row, table=False)
-    return bool(ids) and (key.endswith(("id", "ids")) or all(map(_DOCUMENT.search, ids or ())))
+def _are(pattern: re.Pattern[str], value: Any) -> bool:
+    """Whether a value holds names and all of them show the pattern."""
+    names = _converted("reference_entities", value, {}, table=False)
+    return bool(names) and all(map(pattern.search, names))
 
 
 def _is_prose(value: Any) -> bool:
     """Whether passages are given by their texts rather than by ids or names of files."""
-    texts = value if isinstance(value, list) else [value]
+    listed = value if isinstance(value, list) else [value]
+    texts = [_text(one) if isinstance(one, dict) and not _id_in(one) else one for one in listed]
     return any(
         isinstance(text, str) and (text.count(" ") > 8 or len(text) > LONGEST_NAME * 3)
         for text in texts
@@ -146,6 +163,8 @@ def _spellings(
 ) -> dict[str, tuple[str, ...]]:
     """Field → the keys under which it may stand in this record, by what else the record holds."""
     spelled = dict(FIELDS)
+    if not own:
+        spelled["query"] = ("question", *QUERY_KEYS)  # next to one, `query` is in SPARQL or SQL
     for key, field in meant.items():
         spelled[field] += (key,)
     is_named = any(key in keys for key in spelled["reference_entities"])
@@ -158,22 +177,19 @@ def _spellings(
     if any(key in keys for key in RESPONSE_KEYS) or (
         "answer" in keys and any(key in keys for key in ("ground_truth", "ground_truths", "reference"))
     ):  # a run's own answers and what it retrieved are in the gold file
-        retrieved = ("contexts", "context")
+        retrieved = ("contexts", "context", "citations")
         spelled["reference_texts"] = tuple(k for k in spelled["reference_texts"] if k not in retrieved)
     return spelled
 
 
 def _types(row: Mapping[str, Any], taken: Collection[str]) -> list[str]:
     """`category: x` → the tag `category:x`."""
-    told = {
-        folded(name): value
-        for name, value in row.items()
-        if name not in taken and isinstance(value, str | int) and not isinstance(value, bool)
-    }
     return [
-        f"{key}:{value}"
-        for key, value in told.items()
-        if key in TYPE_KEYS and 0 < len(str(value).strip()) <= LONGEST_TYPE
+        f"{folded(name)}:{value}"
+        for name, value in row.items()
+        if name not in taken and folded(name) in TYPE_KEYS
+        if isinstance(value, str | int) and not isinstance(value, bool)
+        if 0 < len(str(value).strip()) <= LONGEST_TYPE
     ]
 
 
@@ -192,12 +208,13 @@ def _converted(field: str, value: Any, row: Mapping[str, Any], *, table: bool) -
     return _CONVERTED[field](value)
 
 
-def _id(value: Any) -> Any:
-    return value if is_id(value) else None
-
-
 def _query(value: Any) -> Any:
-    """A question, or the turns of a conversation, of which the last asks."""
+    """A question, or the turns of a conversation, of which the last asks; an object has it as `string` or by
+    language, in the language that comes first in LANGUAGES."""
+    if isinstance(value, list) and all(isinstance(one, dict) and "language" in one for one in value):
+        value = {one["language"]: one.get("string") for one in value}  # QALD
+    if isinstance(value, dict):
+        return next((text for key in QUERY_TEXTS if isinstance(text := value.get(key), str) and text), None)
     if isinstance(value, list) and value:
         turns = [turn.get("content") if isinstance(turn, dict) else turn for turn in value]
         return turns if all(isinstance(turn, str) for turn in turns) else None
@@ -216,8 +233,18 @@ def _several(value: Any, *, bars: bool = False) -> list[str] | None:
         return None
     if isinstance(value, int | float):
         return [str(value)]
-    made = [_text(one) for one in (value.values() if isinstance(value, dict) else value)]
+    listed = value.values() if isinstance(value, dict) else value
+    made = [_text(part) for one in listed for part in _solutions(one)]
     return None if None in made else [text for text in made if text]
+
+
+def _solutions(value: Any) -> list[Any]:
+    """The values that an answer in SPARQL's JSON binds; any other value alone."""
+    results = value.get("results") if isinstance(value, dict) else None
+    bindings = results.get("bindings") if isinstance(results, dict) else None
+    if not isinstance(bindings, list):
+        return [value]
+    return [cell.get("value") for row in bindings for cell in row.values()]
 
 
 def _text(value: Any) -> str | None:
@@ -226,10 +253,6 @@ def _text(value: Any) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return value.strip() if isinstance(value, str) else None
-
-
-def _turns(value: Any) -> Any:
-    return parts_of_cell(value.strip(), "\n") if isinstance(value, str) else value
 
 
 def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:
@@ -258,7 +281,7 @@ def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:
 def _as_rows(value: Any) -> Any:
     """Lists of equal length in an object, such as Parquet's {"title", "sentences"}, as a list of rows."""
     columns = list(value.values()) if isinstance(value, dict) else []
-    is_columns = len(columns) > 1 and all(isinstance(column, list) for column in columns)
+    is_columns = all(isinstance(column, list) for column in columns)
     if is_columns and len({len(column) for column in columns}) == 1:
         return [list(row) for row in zip(*columns, strict=True)]
     return value
@@ -272,11 +295,21 @@ def _chunks(value: Any) -> list[str] | None:
     if isinstance(value, dict):
         return [str(id) for id, grade in value.items() if grade != 0]
     if isinstance(value, list):
-        firsts = [one[0] if isinstance(one, list) and one else one for one in value]
-        if any(isinstance(one, dict | list) for one in firsts):
+        ids = [_id_in(one) if isinstance(one, dict) else one for one in value if not _is_rejected(one)]
+        firsts = [one[0] if isinstance(one, list) and one else one for one in ids]
+        if any(one is None or isinstance(one, dict | list) for one in firsts):
             return None
         return list(dict.fromkeys(map(str, firsts))) or None
-    return _converted("reference_entities", value, {}, table=False) or None
+    return ids_of_cell(value) if isinstance(value, str) else _several(value) or None
+
+
+def _id_in(item: Mapping[str, Any]) -> Any:
+    """The id that a passage or a judgment names, None where it names none."""
+    return next((id for key, id in item.items() if f"_{folded(key)}".endswith("_id") and is_id(id)), None)
+
+
+def _is_rejected(item: Any) -> bool:
+    return isinstance(item, dict) and any(item.get(key) == 0 for key in GRADE_NAMES)
 
 
 def _relations(value: Any) -> list[Any] | None:
@@ -291,10 +324,9 @@ SIGNS = {
     **{"seed_entities": ";|\n", "expected_types": ";|\n", "tags": ",;|\n"},
 }
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
-    "id": _id,
+    **dict.fromkeys(("id", "group"), lambda value: value if is_id(value) else None),
     "query": _query,
-    "context": _turns,
+    "context": lambda value: parts_of_cell(value.strip(), "\n") if isinstance(value, str) else value,
     "reference_chunks": _chunks,
     "reference_relations": _relations,
-    "group": _id,
 }

@@ -15,10 +15,10 @@ from typing import Any
 from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import Problems, RunError, json_kind, wrong_value
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.records import folded, is_id, list_in, parts_of_cell, records, thing_meant
+from tiny_graph_rag.formats.records import folded, ids_of_cell, is_id, list_in, records, thing_meant
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, kind_of, passage_of, relation_of
-from tiny_graph_rag.formats.tables import trec_rows
+from tiny_graph_rag.formats.tables import is_number, trec_rows
 from tiny_graph_rag.formats.words import (
     ASKED_KEYS,
     DOCUMENT_NAMES,
@@ -169,10 +169,10 @@ def _rankings_in(document: Any) -> dict[str, list[Any]] | None:
         document = {f"line-{number}": ranking for number, ranking in enumerate(document, start=1)}
     if not isinstance(document, dict) or {*map(folded, document)} & {*ID_KEYS, *ASKED_KEYS, *QUESTION_LISTS}:
         return None
-    found = {
-        key: list(map(list, part.items())) if isinstance(part, dict) else part
-        for key, part in document.items()
+    scored = {
+        key for key, part in document.items() if isinstance(part, dict) and all(map(is_score, part.values()))
     }
+    found = {key: list(map(list, part.items())) if key in scored else part for key, part in document.items()}
     if not all(isinstance(part, list) for part in found.values()):
         return None
     is_listed = not any(isinstance(item, dict) for part in found.values() for item in part)
@@ -232,10 +232,7 @@ def _together(
 
 def _number(value: Any) -> float | None:
     """NaN for what is no number, None for an empty value."""
-    try:
-        return None if value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
+    return None if value is None else float(value) if is_number(value) else math.nan
 
 
 def _kind_listed(key: str) -> str | None:
@@ -256,7 +253,7 @@ def _list_of(cell: Any, key: str) -> Any:
     if listed is not None:
         return listed
     is_of_texts = key in PASSAGES_KEYS or thing_meant(key, RETRIEVED) == "texts"
-    return ([text] if text else []) if is_of_texts else parts_of_cell(text)
+    return ([text] if text else []) if is_of_texts else ids_of_cell(text)
 
 
 def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenRun:
@@ -270,7 +267,13 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
         if not isinstance(row, dict):
             problems.add(place, "wanted an object, got {got}", got=json_kind(row))
             continue
-        row = {folded(name): value for name, value in row.items()}
+        inner = row.get("result")
+        row = {
+            folded(name): value
+            for part in (inner, row)
+            if isinstance(part, dict)
+            for name, value in part.items()
+        }
         alone = {key: row[key] for key in PASSAGES_KEYS if isinstance(row.get(key), str)}
         row |= {key: [text] if text.strip() else [] for key, text in alone.items()}
         lists, error = lists_in(row), failure_of(row.get("error"))
