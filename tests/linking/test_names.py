@@ -135,6 +135,14 @@ def test_a_name_with_the_accents_of_the_question_goes_first() -> None:
     assert link(["Prévost", "Prevost"], "Who is Prevost?") == [("Prevost", "Prevost", "exact")]
 
 
+def test_in_lower_case_the_relations_of_the_question_tell_a_name_from_a_tag() -> None:
+    triples = [("Troy", "starred_actors", "Brad Pitt"), ("Troy", "has_tags", "brad pitt")]
+    graph = KnowledgeGraph.from_triples(triples)
+    asked = {"what did brad pitt star in": "Brad Pitt", "what is brad pitt a tag of": "brad pitt"}
+    for text, name in asked.items():
+        assert [graph.entities.names[seed.entity] for seed in seeds_of(graph, text)] == [name]
+
+
 STORY = ["나", "닭", "집", "점순", "점순네 수탉", "닭싸움", "고집", "것", "이순신", "봄"]
 
 

@@ -23,17 +23,15 @@ from tiny_graph_rag.language.folding import Text, fold, folded_letters, spaced
 from tiny_graph_rag.language.function_words import (
     FUNCTION_WORDS,
     HONORIFICS,
-    LONGEST_REST,
     NAMELESS,
-    ParticleFit,
     final_consonant,
-    particles,
+    particle_cuts,
 )
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.name_forms import ARTICLES, has_initials, is_abbreviation, is_in_order
-from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word
+from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word, stem
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.linking.mentions import stem_of, stems_of_types
+from tiny_graph_rag.linking.mentions import stems_of_types
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t
 
@@ -233,7 +231,7 @@ class _Finder:
         """Whether a word says what kind of thing something is, or holds a sentence together."""
         if word in NAMELESS or word in HONORIFICS or is_question_word(word):
             return True
-        return stem_of(word) in self.stems or kind_of_type(word) != Kind.UNKNOWN
+        return stem(word) in self.stems or kind_of_type(word) != Kind.UNKNOWN
 
     def _is_told(self, span: Span, owner: int) -> bool:
         """Whether texts of other entities that are not related to the owner have the word: a common word."""
@@ -265,7 +263,7 @@ def _spans(text: Text) -> Iterator[list[Span]]:
             start, (begin, end) = text.bounds(first)[0], text.bounds(last)
             capital = not is_title and any(text.capitals[max(first, 1) : last + 1])
             word, spans = text.whole[begin:end], []
-            for cut in (len(word), *_cuts(word)):
+            for cut in (len(word), *particle_cuts(word)):
                 words = (*text.words[first:last], fold(word[:cut]))
                 if len("".join(words)) >= SHORTEST and (cut == len(word) or words[-1] not in NAMELESS):
                     spans.append(Span(text.whole[start : begin + cut], words, first, last, capital))
@@ -284,12 +282,3 @@ def _is_capital(text: Text, place: int) -> bool:
     if not 0 < place < len(text.words) or text.words[place] in NAMELESS:
         return False
     return text.capitals[place]
-
-
-def _cuts(word: str) -> Iterator[int]:
-    """Places in a word behind which Korean particles may stand, the longest name first."""
-    for cut in range(len(word) - 1, max(0, len(word) - LONGEST_REST), -1):
-        if final_consonant(word[cut]) is None:
-            return
-        if particles(word[:cut], word[cut:]) == ParticleFit.FITS:
-            yield cut

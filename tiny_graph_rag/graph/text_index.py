@@ -28,7 +28,7 @@ from tiny_graph_rag.language.words import (
     POSSESSIVE,
     is_function_word,
     is_question_word,
-    keys,
+    text_key,
     words_in,
     words_of_name,
 )
@@ -53,7 +53,7 @@ def content_stem(written: str) -> str | None:
     if is_function_word(word) or is_question_word(word):
         return None
     word = without_accents(word)
-    return None if is_function_word(word) else keys(word)[-1]
+    return None if is_function_word(word) else text_key(word)
 
 
 def content_stems(text: str) -> list[str]:

@@ -109,7 +109,6 @@ UNSPACED = ALPHABETS + HAN
 HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 HAS_HANGUL = re.compile("[가-힣]")
 # Compiled where a text needs them: classes of so many characters take milliseconds.
-WITHOUT_CASE = f"[가-힣{UNSPACED}]"
 # Places inside a word where a name may end: next to unspaced characters, before Hangul.
 _DIVISION = f"(?<!^)(?:(?=[가-힣{UNSPACED}])|(?<=[{UNSPACED}]))(?!$)"
 # 山 in 山の, not in 山田.
@@ -200,9 +199,8 @@ class Text:
     @property
     def is_without_case(self) -> bool:
         """Whether most words end in a script without case: there, Latin letters are a name."""
-        if self.kept.isascii():
-            return False
-        return 2 * sum(re.match(WITHOUT_CASE, word[-1]) is not None for word in self.words) > len(self.words)
+        cased = sum(word[-1].islower() or not word[-1].isalpha() for word in self.words)
+        return 2 * cased < len(self.words)
 
 
 def _aligned(text: str) -> tuple[str, list[int], list[int]]:

@@ -11,7 +11,7 @@ texts made from templates often mix them up (`허생원와`), so a misfit is dis
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
 
@@ -135,6 +135,15 @@ def particles(name: str, rest: str) -> ParticleFit:
     if len(rest) > LONGEST_REST:
         return ParticleFit.NONE
     return _chain(rest, final_consonant(name[-1]), len(name) == 1 and final_consonant(name) is not None, 0)
+
+
+def particle_cuts(word: str) -> Iterator[int]:
+    """Places in a word behind which Korean particles may stand, the longest name first."""
+    for cut in range(len(word) - 1, max(0, len(word) - LONGEST_REST), -1):
+        if final_consonant(word[cut]) is None:
+            return
+        if particles(word[:cut], word[cut:]) == ParticleFit.FITS:
+            yield cut
 
 
 def stands_in(phrase: str, whole: str) -> bool:

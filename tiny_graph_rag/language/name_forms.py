@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from itertools import islice, takewhile
 
 from msgspec import Struct
 
@@ -48,9 +49,8 @@ OPPOSED = table("""
     early late old new first second third primary secondary acute chronic benign malignant
     좌 우 왼쪽 오른쪽 상부 하부 전 후 동 서 남 북 급성 만성 양성 음성 악성 비
     """)
-FIRST_SYLLABLE, SYLLABLES_OF_A_CONSONANT, ENDINGS = 0xAC00, 588, 28
-NIEUN, RIEUL, SILENT = 2, 5, 11  # places among the first consonants of syllables
-Y_VOWELS = (2, 3, 6, 7, 12, 17, 20)  # ㅑ ㅒ ㅕ ㅖ ㅛ ㅠ ㅣ
+NIEUN, RIEUL, SILENT = "\u1102\u1105\u110b"  # first consonants of syllables
+Y_VOWELS = "\u1163\u1164\u1167\u1168\u116d\u1172\u1175"  # ㅑ ㅒ ㅕ ㅖ ㅛ ㅠ ㅣ
 
 ARTICLES = table("the a an")
 AND = table("and & + 및")
@@ -155,12 +155,10 @@ def is_in_order(parts: Iterable[str], whole: Iterable[str]) -> bool:
 
 def _at_the_start(syllable: str) -> str:
     """How a Korean syllable is written where a word begins: 련 → 연, 로 → 노 (전경련, 전국경제인연합회)."""
-    if final_consonant(syllable) is None:
+    initial, rest = nfd(syllable)[:1], nfd(syllable)[1:]
+    if not rest or initial not in (NIEUN, RIEUL):
         return syllable
-    initial, rest = divmod(ord(syllable) - FIRST_SYLLABLE, SYLLABLES_OF_A_CONSONANT)
-    if initial in (NIEUN, RIEUL):
-        initial = SILENT if rest // ENDINGS in Y_VOWELS else NIEUN
-    return chr(FIRST_SYLLABLE + initial * SYLLABLES_OF_A_CONSONANT + rest)
+    return nfc((SILENT if rest[0] in Y_VOWELS else NIEUN) + rest)
 
 
 def are_distinct(one: str, other: str) -> bool:
@@ -264,10 +262,15 @@ def core_of(spelling: str) -> NameCore:
     title, words = _without_title(words)
     if title:
         off.add(Difference.COMPANY if title in COMPANY_FORMS else Difference.TITLE)
-    words = [_singular(word, last=place == len(words) - 1, off=off) for place, word in enumerate(words)]
+    singular = [_singular(word) for word in words]
+    last = len(words) - 1
+    if singular[last:] != words[last:]:
+        off.add(Difference.PLURAL)
+    if singular[:last] != words[:last]:
+        off.add(Difference.INNER_PLURAL)
     words = [
-        _without_particle(word, last=place == len(words) - 1, alone=len(words) == 1, off=off)
-        for place, word in enumerate(words)
+        _without_particle(word, last=place == last, alone=not last, off=off)
+        for place, word in enumerate(singular)
     ]
     comma = len(words) > 1 and written.count(",") == 1 and not written.rstrip().endswith(",")
     return NameCore("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, gloss, comma)
@@ -316,6 +319,8 @@ def _letter_apart(first: NameCore, second: NameCore) -> Difference | None:
     """Whether two cores differ by one letter, or two that changed places, inside one long word. The first
     letter of a word, numbers and endings make another name (Kent, Gent; Tourist, Tourism), and so does one
     sign of Han, or where both are words of the dictionary (martial, marital)."""
+    from rapidfuzz.distance import OSA
+
     if len(first.parts) != len(second.parts):
         return None
     apart = [(a, b) for a, b in zip(first.parts, second.parts, strict=True) if a != b]
@@ -326,21 +331,13 @@ def _letter_apart(first: NameCore, second: NameCore) -> Difference | None:
     one, other = (nfd(word) for word in apart[0])
     if min(len(first.letters), len(second.letters)) < SHORTEST_MISSPELT or min(len(one), len(other)) < 4:
         return None
-    if _doubled(one, other):
-        return Difference.DOUBLED
-    start = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
-    end = next((place for place, (a, b) in enumerate(zip(one[::-1], other[::-1], strict=False)) if a != b), 0)
-    if not start or (end == 0 and not HAS_HANGUL.search(apart[0][0])):
-        return None  # another first letter, or another ending
-    left, right = one[start : len(one) - end], other[start : len(other) - end]
-    if len(left) == 2 and left == right[::-1]:
-        return Difference.SWAPPED
-    return Difference.LETTER if max(len(left), len(right)) == 1 else None
-
-
-def _doubled(one: str, other: str) -> bool:
-    """Whether one has a letter twice that the other has once (Mathew, Matthew)."""
-    return abs(len(one) - len(other)) == 1 and DOUBLE.sub(r"\1", one) == DOUBLE.sub(r"\1", other)
+    is_alike_at_ends = one[0] == other[0] and (one[-1] == other[-1] or HAS_HANGUL.search(apart[0][0]))
+    if not is_alike_at_ends or OSA.distance(one, other) > 1:
+        return None
+    if len(one) == len(other):
+        return Difference.SWAPPED if sorted(one) == sorted(other) else Difference.LETTER
+    is_doubled = DOUBLE.sub(r"\1", one) == DOUBLE.sub(r"\1", other)  # Mathew, Matthew
+    return Difference.DOUBLED if is_doubled else Difference.LETTER
 
 
 def _without_title(words: list[str]) -> tuple[str, list[str]]:
@@ -355,20 +352,18 @@ def _without_title(words: list[str]) -> tuple[str, list[str]]:
     return "", words
 
 
-def _singular(word: str, *, last: bool, off: set[Difference]) -> str:
+def _singular(word: str) -> str:
+    """The singular of an English plural; any other word as it is."""
     if word in OTHER_PLURALS:
         return word
-    if (word.endswith("men") and len(word) > 3) or word in PLURALS:
-        single = lemma(word)
-    else:
-        options, single = list(singulars(word)), lemma(word)
-        if word.endswith("omas") and len(word) > len("thomas"):  # gliomas
-            single = word[:-1]
-        elif single not in options and f"{single}s" != word:
-            single = options[-1] if options and single == word else word
-    if single != word:
-        off.add(Difference.PLURAL if last else Difference.INNER_PLURAL)
-    return single
+    form, options = lemma(word), list(singulars(word))
+    if word in PLURALS or (word.endswith("men") and len(word) > 3):
+        return form
+    if word.endswith("omas") and len(word) > len("thomas"):  # gliomas
+        return word[:-1]
+    if form in options or f"{form}s" == word:
+        return form
+    return options[-1] if options and form == word else word
 
 
 def _without_particle(word: str, *, last: bool, alone: bool, off: set[Difference]) -> str:
@@ -405,12 +400,6 @@ def is_other_script(name: str, gloss: str) -> bool:
 def _differ_in_case(one: str, other: str, same_words: bool) -> bool:
     """Whether a letter that both have is large in one and small in the other; where they are divided into
     other words, the first letter alone."""
-    letters = ["".join(WORD.findall(LEADING.sub("", nfc(text)))) for text in (one, other)]
-    for mine, theirs in zip(*letters, strict=False):
-        if mine.casefold() != theirs.casefold():
-            return False
-        if mine != theirs:
-            return True
-        if not same_words:
-            return False
-    return False
+    letters = ("".join(WORD.findall(LEADING.sub("", nfc(text)))) for text in (one, other))
+    alike = takewhile(lambda pair: pair[0].casefold() == pair[1].casefold(), zip(*letters, strict=False))
+    return any(mine != theirs for mine, theirs in islice(alike, None if same_words else 1))

@@ -30,11 +30,18 @@ from tiny_graph_rag.columns.stored import BadRecordError, new_folder, read_recor
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.files import stamp_of
-from tiny_graph_rag.language.folding import HAN, HAS_HANGUL, LETTERS, UNSPACED, folded_letters, marks
+from tiny_graph_rag.language.folding import (
+    HAN,
+    HAS_HANGUL,
+    LETTERS,
+    UNSPACED,
+    folded_letters,
+    marks,
+    nfc,
+    nfd,
+)
 from tiny_graph_rag.language.function_words import (
     ENDINGS,
-    FINALS,
-    FIRST_SYLLABLE,
     FUNCTION_WORDS,
     NAMELESS,
     PARTICLES,
@@ -46,12 +53,8 @@ CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 POSSESSIVE = re.compile(r"['’]s$|^(?:[cdjlmnst]|qu|dell|nell|all|sull)['’](?=\w{3})")
 CACHED_WORDS = 1 << 16
 SHORTEST_STEM = 3  # letters that a light stem keeps
-SHARED_PREFIX = 4  # letters that two English words share at least to count as related
+SHARED_PREFIX = 4  # letters that two words share at least to count as related
 LONGEST_COMPOUND = 64  # letters: of no longer word the parts are sought, for each of its ends is looked at
-PAST = 20  # the final consonant ㅆ
-VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"  # in the order of Hangul syllables
-SWALLOWED = {"ㅕ": "ㅣ", "ㅘ": "ㅗ", "ㅝ": "ㅜ", "ㅙ": "ㅚ"}  # by the past of a verb: 그리었 → 그렸
-NIEUN = 4  # the final consonant ㄴ
 KOREAN_STEM = 2  # syllables that a Korean stem keeps: one alone is any word
 
 ENGLISH_QUESTION_WORDS = table("who whom whose what which when where how why")
@@ -67,31 +70,27 @@ ABOUT_THE_NAMED = (
 )  # fmt: skip
 NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "which river", "무슨 짐승"
 
-ENGLISH_SUFFIXES = {  # by their last letter; longest first where one ends in another
-    "s": ("ments", "ions", "ings", "ress", "ers", "ors", "ies", "es", "s"),
-    "d": ("ied", "ed"), "e": ("e",), "g": ("ing",), "n": ("ion", "en"), "r": ("er", "or"), "t": ("ment",),
-    "y": ("y",),
-}  # fmt: skip
-LONGEST_ENDING = max(map(len, PARTICLES | ENDINGS))
+# The longest that leaves a stem.
+ENGLISH_SUFFIX = re.compile(
+    rf"(?<=.{{{SHORTEST_STEM}}})(?:ments?|ions?|ings?|ress|[eo]rs?|ie[sd]|es|ed|en|e|s|y)$"
+)
+KOREAN_PARTICLE, KOREAN_ENDING = (  # compiled at need
+    f"(?<=.{{{KOREAN_STEM}}})(?:{'|'.join(sorted(forms))})$" for forms in (PARTICLES, ENDINGS)
+)
 # Article, conjunction and prepositions before an Arabic word, endings of number, gender and owner behind it,
 # much as light10 drops them (Larkey, Ballesteros & Connell 2002).
 ARABIC = re.compile(
     f"(?:و?ال|بال|كال|فال|لل)?([\u0621-\u064a]{{{SHORTEST_STEM},}}?)(?:تها|تهم|ته|ها|ان|ات|ون|ين|ية|ه|ة|ي)?"
 )
 
-
-def _ending_in(final: int) -> str:
-    """All syllables with a final consonant."""
-    return "".join(map(chr, range(FIRST_SYLLABLE + final, FIRST_SYLLABLE + 19 * 21 * FINALS, FINALS)))
-
-
-# A verb before a noun (쓰는, 죽은, 세운), or in the past with what ends a clause (썼나, 세웠는가);
-# 있 is no past, 겠 the future.
+# A verb before a noun (쓰는, 쓰던, 죽은, 세운) or in the past (썼나, 살았다; 있 is none, 겠 the future), its
+# letters apart; and what the past makes of its last vowel.
 KOREAN_VERB = (  # compiled at need
-    f"(?P<stem>[가-힣]*)(?:(?P<noun>(?<=[가-힣])[는은])|(?P<closed>[{_ending_in(NIEUN)}])"
-    f"|(?P<past>(?![있겠])[{_ending_in(PAST)}])"
-    "(?:다|다는|다고|던|던가|나|나요|니|냐|는가|는지|는데|을까|을까요|어|어요|지|지요|죠|고|으며|지만|습니다|습니까)?)"
+    "(.+?)(?:(?:[\u1102\u110b]\u1173|\u1103\u1165)?\u11ab"
+    "|(?:\u110b[\u1161\u1165\u1167])?(?<!\u110b\u1175)(?<!\u1100\u1166)\u11bb.*)"
 )
+CONTRACTED = str.maketrans("\u1167\u116a\u116f\u116b", "\u1175\u1169\u116e\u116c")  # 그리었 → 그렸, 오았 → 왔
+IRREGULAR = str.maketrans("써커떠꺼해", "쓰크뜨끄하")
 
 # In scripts without spaces no dictionary is asked: ideographs are read two by two and letters three by three,
 # overlapping, as search engines index them. There a run of hiragana holds a sentence together and is no word,
@@ -218,53 +217,28 @@ def lemma(word: str) -> str:
 def stem(word: str) -> str:
     """What words of one family share, more or less: acted, actor → act; 사람은 → 사람."""
     if is_korean(word):
-        return _korean_stem(word)
+        return re.sub(KOREAN_ENDING, "", re.sub(KOREAN_PARTICLE, "", word))
     arabic = ARABIC.fullmatch(word)
     if arabic is not None:
         return arabic[1]
-    base = lemma(word)
-    for suffix in ENGLISH_SUFFIXES.get(base[-1:], ()):
-        if base.endswith(suffix) and len(base) - len(suffix) >= SHORTEST_STEM:
-            base = base[: -len(suffix)]
-            break
+    base = ENGLISH_SUFFIX.sub("", lemma(word))
     doubled = len(base) > SHORTEST_STEM and base[-1] == base[-2] and base[-1] not in "aeiouls"
     return base[:-1] if doubled else base
-
-
-def _korean_stem(word: str) -> str:
-    for endings in (PARTICLES, ENDINGS):
-        longest = min(LONGEST_ENDING, len(word) - KOREAN_STEM)
-        for size in range(longest, 0, -1):
-            if word[-size:] in endings:
-                word = word[:-size]
-                break
-    return word
 
 
 def dictionary_form(word: str) -> str:
     """Of a Korean verb in the past or before a noun: 썼나, 쓴, 쓰는 → 쓰다; 세웠는가 → 세우다; 살았다 → 살다.
     Any other word as it is."""
-    form = re.fullmatch(KOREAN_VERB, word)
-    if form is None:
+    verb = re.fullmatch(KOREAN_VERB, nfd(word))
+    if verb is None:
         return word
-    if form["noun"] or form["past"] in tuple("았었였했"):
-        return form["stem"] + ("하다" if form["past"] == "했" else "다")
-    last = form["past"] or form["closed"]
-    first, vowel = divmod((ord(last) - FIRST_SYLLABLE) // FINALS, len(VOWELS))
-    present = VOWELS[vowel]
-    if form["past"]:
-        present = "ㅡ" if last in "썼컸떴껐" else SWALLOWED.get(present, present)
-    place = first * len(VOWELS) + VOWELS.index(present)
-    return f"{form['stem']}{chr(FIRST_SYLLABLE + place * FINALS)}다"
+    root = nfc(verb[1][:-1] + verb[1][-1].translate(CONTRACTED))
+    return f"{root[:-1]}{root[-1].translate(IRREGULAR)}다"
 
 
-@lru_cache(CACHED_WORDS)
-def keys(word: str) -> tuple[str, ...]:
-    """Under which a description's words are looked up: stem, and in Korean its first two syllables."""
-    base = stem(word)
-    if is_korean(word) and len(base) >= KOREAN_STEM:
-        return (base, base[:KOREAN_STEM] + "*")
-    return (base,)
+def text_key(word: str) -> str:
+    """Under which the words of texts are looked up: by stem, in Korean by its first two syllables."""
+    return stem(word)[:KOREAN_STEM] if is_korean(word) else stem(word)
 
 
 SAME, SAME_STEM, RELATED, UNRELATED = 3, 2, 1, 0
@@ -272,43 +246,33 @@ SAME, SAME_STEM, RELATED, UNRELATED = 3, 2, 1, 0
 
 @lru_cache(CACHED_WORDS)
 def likeness(one: str, other: str) -> int:
-    """SAME word; SAME_STEM: lemma or light stem; RELATED: a long shared beginning or part of a compound."""
+    """SAME word; SAME_STEM: of one family; RELATED: with the first half of the longer one in common, or part
+    of a compound."""
     if one == other:
         return SAME
-    if is_korean(one) or is_korean(other):
-        if not (is_korean(one) and is_korean(other)):
-            return UNRELATED
-        stems = stem(one), stem(other)
-        if stems[0] == stems[1]:
-            return SAME_STEM
-        return RELATED if _shared_start(*stems) >= KOREAN_STEM else UNRELATED
-    lemmas = lemma(one), lemma(other)
     stems = stem(one), stem(other)
-    if lemmas[0] == lemmas[1] or (stems[0] == stems[1] and len(stems[0]) >= SHORTEST_STEM):
+    if stems[0] == stems[1]:
         return SAME_STEM
-    shared = _shared_start(*lemmas)
-    if shared >= SHARED_PREFIX and 2 * shared >= max(map(len, lemmas)):
-        return RELATED
-    return RELATED if _is_part(one, stems[1]) or _is_part(other, stems[0]) else UNRELATED
+    first, second = beginning(one), beginning(other)
+    shared = max(SHARED_PREFIX, (max(len(first), len(second)) + 1) // 2)
+    is_alike = first[:shared] == second[:shared] or _is_part(one, stems[1]) or _is_part(other, stems[0])
+    return RELATED if is_alike else UNRELATED
 
 
-def _shared_start(one: str, other: str) -> int:
-    for place, (mine, theirs) in enumerate(zip(one, other, strict=False)):
-        if mine != theirs:
-            return place
-    return min(len(one), len(other))
+def beginning(word: str) -> str:
+    """What related words share the first letters of: the lemma; in Korean the stem, its syllables taken
+    apart."""
+    return nfd(stem(word)) if is_korean(word) else lemma(word)
 
 
 def _is_part(compound: str, part: str) -> bool:
     """screenwriter ends in a word of write's stem; both parts are words of three letters or more."""
-    if len(part) < SHARED_PREFIX:
-        return False
-    return any(stem(end) == part for end in ends_of(compound))
+    return len(part) >= SHARED_PREFIX and any(stem(end) == part for end in ends_of(compound))
 
 
 def ends_of(word: str) -> list[str]:
     """What a compound may end in: three letters or more, and three left before it."""
-    if len(word) > LONGEST_COMPOUND:
+    if len(word) > LONGEST_COMPOUND or is_korean(word):
         return []
     return [word[place:] for place in range(SHORTEST_STEM, len(word) - SHORTEST_STEM)]
 

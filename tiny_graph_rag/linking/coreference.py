@@ -9,7 +9,6 @@ Pronouns are those of English and Korean, and nouns behind a demonstrative: that
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.language.folding import Text
 from tiny_graph_rag.language.function_words import ParticleFit, particles, table
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
 from tiny_graph_rag.linking.base import Seed
@@ -70,8 +69,6 @@ _NOT_PRONOUNS = table("그만 그대로 이만 이대로 그나마 그보다 그
 # Words behind a bare 그 that show it to be no demonstrative: 그 말고, 그 외에.
 _AFTER_BARE = table("말고 외에 이외에 외 밖에 대신 혼자 자신 역시 또한")
 
-_WORD = re.compile(r"[^\W_]+")
-
 
 class Pronoun(Struct, frozen=True):
     """start, end: its characters in the text, a demonstrative before it included."""
@@ -83,11 +80,10 @@ class Pronoun(Struct, frozen=True):
 
 def pronouns(text: str) -> list[Pronoun]:
     """The pronouns of a text, in order, their particles left out."""
-    words = [(match.start(), match.end(), nfc(match.group()).casefold()) for match in _WORD.finditer(text)]
-    standing = []
-    for place, (start, end, word) in enumerate(words):
-        before = words[place - 1][2] if place else ""
-        after = words[place + 1][2] if place + 1 < len(words) else ""
+    whole = Text.of(text)
+    words, standing = whole.words, []
+    for place, word in enumerate(words):
+        before, after = ("", *words)[place], (*words, "")[place + 1]
         noun, length = _meaning(word, _NOUNS) if before in _DEMONSTRATIVES else (None, 0)
         reference, length = (noun, length) if noun else _meaning(word, _PRONOUNS)
         if word in _NOT_PRONOUNS or (word == "there" and (after in _BE or before in _BE)):
@@ -97,9 +93,9 @@ def pronouns(text: str) -> list[Pronoun]:
         if word in _DEMONSTRATIVES and word.isascii() and not after:
             reference, length = IT, len(word)
         if reference is not None:
-            # A text in another Unicode form has other lengths; then the whole word is the pronoun.
-            stop = start + length if end - start == len(word) else end
-            standing.append(Pronoun(words[place - 1][0] if noun else start, stop, reference))
+            start = whole.starts[place]
+            first = whole.starts[place - 1] if noun else start
+            standing.append(Pronoun(*whole.span(first, start + length), reference))
     return standing
 
 

@@ -15,9 +15,10 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.nearest import letters_of, similar
 from tiny_graph_rag.language.folding import HAS_HANGUL, Text
-from tiny_graph_rag.language.function_words import LONGEST_REST, NAMELESS, ParticleFit, particles
+from tiny_graph_rag.language.function_words import NAMELESS, particle_cuts
+from tiny_graph_rag.language.words import stem
 from tiny_graph_rag.linking.base import Seed
-from tiny_graph_rag.linking.mentions import Mention, stem_of, stems_of_types
+from tiny_graph_rag.linking.mentions import Mention, stems_of_types
 
 FEWEST_LETTERS = 5  # in shorter names one letter is too much of a difference
 MOST_WORDS = 6  # of a stretch
@@ -69,7 +70,7 @@ def _stretches(whole: str, stems: frozenset[str]) -> Iterator[tuple[int, int, bo
     """
     text = Text.of(whole)
     kept, words = text.kept, text.words
-    is_content = [word not in NAMELESS and stem_of(word) not in stems for word in words]
+    is_content = [word not in NAMELESS and stem(word) not in stems for word in words]
     for first, word in enumerate(words):
         for last in range(first, min(first + MOST_WORDS, len(words))):
             content = sum(is_content[first : last + 1])
@@ -78,8 +79,5 @@ def _stretches(whole: str, stems: frozenset[str]) -> Iterator[tuple[int, int, bo
             start, begin, end = text.starts[first], text.starts[last], text.ends[last]
             named = True in text.capitals[max(first, 1) : last + 1] if True in text.capitals else content > 1
             yield *text.span(start, end), named or HAS_HANGUL.match(kept, end - 1) is not None
-            for cut in range(end - 1, max(begin + 1, end - 1 - LONGEST_REST), -1):
-                if not HAS_HANGUL.fullmatch(kept, cut, cut + 1):
-                    break
-                if particles(kept[begin:cut], kept[cut:end]) is ParticleFit.FITS:
-                    yield *text.span(start, cut), True
+            for cut in particle_cuts(kept[begin:end]):
+                yield *text.span(start, begin + cut), True

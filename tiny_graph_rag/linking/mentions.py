@@ -8,8 +8,8 @@ several content words, words that the graph's relations are named with, function
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
 
@@ -23,18 +23,16 @@ from tiny_graph_rag.language.folding import (
     HAS_HANGUL,
     Cut,
     Text,
-    fold,
     is_dropped,
     nfc,
     spaced,
     without_accents,
 )
-from tiny_graph_rag.language.function_words import NAMELESS, ParticleFit, particles
-from tiny_graph_rag.language.words import is_function_word, likeness, words_of_name
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, NAMELESS, ParticleFit, particles
+from tiny_graph_rag.language.words import likeness, stem, words_of_name
 
 RULES = {ALIAS: "alias", VARIANT: "variant", PLAIN: "accent"}
 SPELLINGS_KEPT = 1 << 14  # taken apart once, before they are forgotten
-STEM, HANGUL_STEM = 4, 2  # characters that two words share at their start when they have a stem in common
 DIGIT = re.compile(r"\d")
 
 
@@ -42,14 +40,12 @@ class Grade(IntEnum):
     """How strongly a text speaks for a name, best first.
 
     NAMED: a capital where the graph has it too, or a number; several content words; a script without case.
-    WORD: one content word. RELATION: only words that relations are named with. FUNCTION: nothing but
-    function words.
+    WORD: one content word. COMMON: only function words, and words that relations are named with.
     """
 
     NAMED = 0
     WORD = 1
-    RELATION = 2
-    FUNCTION = 3
+    COMMON = 2
 
 
 class Mention(Struct, frozen=True):
@@ -68,21 +64,19 @@ class Mention(Struct, frozen=True):
     @property
     def is_telling(self) -> bool:
         """Whether it outweighs the context: not where the name is but a relation's or a function word."""
-        return self.grade < Grade.RELATION
+        return self.grade < Grade.COMMON
 
 
 class NameReading(Struct):
     """A stretch of `Text.kept` that is a spelling of the graph.
 
     rows: of the index. fit: how the rest of its last word reads as particles, None where there is none.
-    is_plain: whether the stretch is a spelling without its accents only.
     """
 
     start: int
     end: int
     rows: list[int]
     fit: ParticleFit | None
-    is_plain: bool
 
 
 class MentionFinder:
@@ -91,53 +85,42 @@ class MentionFinder:
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
         known = lru_cache(SPELLINGS_KEPT)
-        self.folded = known(lambda row: fold(names.spelling(row)))
+        self.spelled = known(lambda row: Text.of(names.spelling(row)))
         self.letters = known(lambda row: letters_of(names.spelling(row)))
-        self.breaks = known(lambda row: Text.of(names.spelling(row)).ends[:-1])
         self._stems = stems_of_types(graph)
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """The mentions of each text, in the order in which they stand there."""
-        return [_Sentence(self, text).mentions() for text in texts]
-
-    def places_of(
-        self, whole: str, entities: Collection[int], taken: Sequence[tuple[int, int]] = ()
-    ) -> list[Mention]:
-        """Where a text names these entities, whatever else it may mean there: the longest first, no two on
-        the same place. taken: places (start, end) that are something else."""
-        return _Sentence(self, whole).places_of(entities, taken)
+        return [Sentence(self, text).mentions() for text in texts]
 
     def is_of_relations(self, word: str) -> bool:
         """Whether relations or types are named with a word of the same stem."""
-        return stem_of(word) in self._stems
+        return stem(word) in self._stems
 
     def is_related(self, entity: int, words: set[str]) -> bool:
         """Whether a word is like one in the name of a relation at the entity, `by` and the like aside."""
         adjacency, types = self.graph.adjacency, self.graph.relations.types
-        slots = adjacency.slots(entity)
-        codes = distinct(types.codes[adjacency.relations[slots]])[0].tolist()
+        codes = distinct(types.codes[adjacency.relations[adjacency.slots(entity)]])[0].tolist()
         of_types = {word for code in codes for word in words_of_name(types.names[code])}
-        return any(
-            likeness(word, other) for other in of_types if not is_function_word(other) for word in words
-        )
+        return any(likeness(word, other) for other in of_types - FUNCTION_WORDS for word in words)
 
 
-class _Sentence:
+class Sentence:
     """One text and all that it may mean. readings: every stretch that is a spelling of the graph,
     overlapping ones too, by start and end."""
 
     def __init__(self, finder: MentionFinder, whole: str) -> None:
         self.finder, self.names, self.text = finder, finder.names, Text.of(whole)
-        self.readings = list(self._looked_up(self.text.kept))
-        plain = without_accents(self.text.kept)
-        if plain != self.text.kept and len(plain) == len(self.text.kept):
-            known = {(reading.start, reading.end) for reading in self.readings}
-            self.readings += [new for new in self._looked_up(plain) if (new.start, new.end) not in known]
-            self.readings.sort(key=lambda reading: (reading.start, reading.end))
+        readings: dict[tuple[int, int], NameReading] = {}
+        for kept in dict.fromkeys((self.text.kept, without_accents(self.text.kept))):
+            if len(kept) == len(self.text.kept):
+                for reading in self._looked_up(kept):
+                    readings.setdefault((reading.start, reading.end), reading)
+        self.readings = [readings[place] for place in sorted(readings)]
 
     def _looked_up(self, kept: str) -> Iterator[NameReading]:
         """The stretches that are spellings. kept: the text's, or the same without accents."""
-        table, folded, cuts = self.names.table, self.finder.folded, self.text.cuts()
+        table, spelled, cuts = self.names.table, self.finder.spelled, self.text.cuts()
         for first, (start, _, opens, _) in enumerate(cuts):
             limit = start + table.longest(kept[start : start + BEGINNING]) if opens else 0
             for place in range(first, len(cuts)):
@@ -145,10 +128,10 @@ class _Sentence:
                 if cut.end > limit:
                     break
                 stretch = kept[start : cut.end]
-                rows = [row for row in table.rows_of(key_of(stretch)) if folded(row) == stretch]
+                rows = [row for row in table.rows_of(key_of(stretch)) if spelled(row).kept == stretch]
                 fit = self._fit(start, cut) if rows else ParticleFit.NONE
                 if fit is not ParticleFit.NONE:
-                    yield NameReading(start, cut.end, rows, fit, kept is not self.text.kept)
+                    yield NameReading(start, cut.end, rows, fit)
 
     def _fit(self, start: int, cut: Cut) -> ParticleFit | None:
         """How the rest of the word reads behind a stretch; None where the stretch ends with its word."""
@@ -160,12 +143,13 @@ class _Sentence:
     def mentions(self) -> tuple[Mention, ...]:
         """The readings with the best evidence, no two of them on the same place, in the text's order."""
         grades = [self._grade(reading) for reading in self.readings]
-        best = min(grades, default=Grade.FUNCTION)
+        best = min(grades, default=Grade.COMMON)
         chosen = [reading for reading, grade in zip(self.readings, grades, strict=True) if grade == best]
         return tuple(self._mention(reading, best) for reading in self._apart(chosen))
 
     def places_of(self, entities: Collection[int], taken: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Where it names these entities, the places `taken` left out."""
+        """Where it names these entities, whatever else it may mean there: the longest first, no two on the
+        same place. taken: places (start, end) that are something else."""
         meaning = []
         for reading in self.readings:
             start, end = self.text.span(reading.start, reading.end)
@@ -176,21 +160,11 @@ class _Sentence:
 
     @cached_property
     def case_counts(self) -> bool:
-        """Whether capitals are evidence: not where most words have one that belong to no reading and don't
-        begin the text; where there are none such, not where all words have one, or none."""
-        capitals = self.text.capitals
-        covered = bytearray(len(self.text.kept))
-        for reading in self.readings:
-            covered[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
-        cased = [
-            (start and not covered[start], capital)
-            for start, word, capital in zip(self.text.starts, self.text.words, capitals, strict=True)
-            if capital or word[0].islower()
-        ]
-        outside = [capital for is_outside, capital in cased if is_outside]
-        if outside:
-            return True in capitals and 2 * sum(outside) <= len(outside)
-        return True in capitals and not all(capital for _, capital in cased)
+        """Whether capitals are evidence: not where most words outside names have one, the first left out."""
+        named = {place for reading in self.readings for place in range(reading.start, reading.end)}
+        words = zip(self.text.starts, self.text.capitals, strict=True)
+        others = [capital for start, capital in words if start and start not in named]
+        return 2 * sum(others) <= len(others)
 
     def _grade(self, reading: NameReading) -> Grade:
         starts = self.text.starts
@@ -206,7 +180,7 @@ class _Sentence:
         if (has_digit and len(stretch) > 1) or (has_capital and self._is_as_written(reading)):
             return Grade.NAMED
         if not is_clear and not has_capital:
-            return Grade.RELATION if content or last > first else Grade.FUNCTION
+            return Grade.COMMON
         is_sure = is_clear and (len(content) > 1 or not (has_digit or stretch.islower()))
         return Grade.NAMED if is_sure else Grade.WORD
 
@@ -217,16 +191,15 @@ class _Sentence:
         return any(self.finder.letters(row) == letters for row in reading.rows)
 
     def _is_respaced(self, reading: NameReading) -> bool:
-        """Whether no spelling is divided into the same words."""
-        start, end, ends = reading.start, reading.end, self.text.ends
-        breaks = [stop - start for stop in ends[bisect_right(ends, start) : bisect_left(ends, end)]]
-        hangul = HAS_HANGUL.search(self.text.kept, start, end) is not None
-        return not hangul and all(self.finder.breaks(row) != breaks for row in reading.rows)
+        """Whether no spelling is divided into the same words; in Hangul any will do."""
+        start, end = self.text.span(reading.start, reading.end)
+        ends = Text.of(self.text.whole[start:end]).ends
+        hangul = HAS_HANGUL.search(self.text.kept, reading.start, reading.end) is not None
+        return not hangul and all(self.finder.spelled(row).ends != ends for row in reading.rows)
 
     def _apart(self, readings: Sequence[NameReading]) -> list[NameReading]:
-        """Of readings on the same place one, in the text's order: one that is divided into the same words
-        (in Hangul any will do), the longest, particles that fit, the last: of the Crown Inn not *the
-        Crown*."""
+        """Of readings on the same place one, in the text's order: one that is divided into the same words,
+        the longest, particles that fit, the last: of the Crown Inn not *the Crown*."""
         if len(readings) < 2:
             return list(readings)
         taken = bytearray(len(self.text.kept))
@@ -255,7 +228,7 @@ class _Sentence:
         if _stands_at(first, self.text.whole, start):  # punctuation at its ends belongs to it
             start -= _lead(first)
             end = start + len(first)
-        if reading.is_plain:
+        if self.finder.spelled(rows[0]).kept != self.text.kept[reading.start : reading.end]:
             rule = "accent"
         elif kind != NAME:
             rule = RULES[kind]
@@ -268,36 +241,22 @@ class _Sentence:
 
     def _meant(self, reading: NameReading, start: int, end: int) -> list[int]:
         """Of several spellings that fold to the same text, those that the text means: spelt exactly so,
-        punctuation included (the longest: `Up!` before `Up`), then with the same letters.
-
-        Where case tells nothing, names that differ in case only are distinguished by the relations that the
-        text speaks of, and where it speaks of none of them, by case after all.
-        """
-        whole, spelling = self.text.whole, self.names.spelling
-        stretch = self.text.kept[reading.start : reading.end]
-        case_tells = self.case_counts or not stretch.islower()
-        folded = whole.casefold()
-        text = whole if case_tells or len(folded) != len(whole) else folded
-
-        def unlike(row: int) -> tuple[bool, int]:
-            name = spelling(row) if case_tells else spelling(row).casefold()
-            stands = _stands_at(name, text, start)
-            return self.names.kind(row) >= VARIANT, -len(name) if stands else 0
-
-        rows = _least(reading.rows, unlike)
-        if len({spelling(row) for row in rows}) > 1 and not case_tells:
-            around = {*words_of_name(whole[:start]), *words_of_name(whole[end:])}
-            related = [row for row in rows if self.finder.is_related(self.names.entity(row), around)]
-            rows = related or rows
+        punctuation included (the longest: `Up!` before `Up`), then with the same letters; a name before an
+        alias. In a text without capitals names of entities with a relation that it speaks of come before
+        those that only have its case."""
+        whole, has_case = self.text.whole, True in self.text.capitals
+        around = set() if has_case else {*words_of_name(whole[:start]), *words_of_name(whole[end:])}
         letters = letters_of(whole[start:end])
-        rows = _least(rows, lambda row: self.finder.letters(row) != letters)
-        return _least(rows, self.names.kind)
 
+        def unlike(row: int) -> tuple[bool, int, bool, bool, int]:
+            name, kind = self.names.spelling(row), self.names.kind(row)
+            stands = _stands_at(name if has_case else name.lower(), whole, start)
+            related = self.finder.is_related(self.names.entity(row), around)
+            other_letters = self.finder.letters(row) != letters
+            return kind >= VARIANT, -len(name) if stands else 0, not related, other_letters, kind
 
-def _least(rows: Sequence[int], key: Callable[[int], object]) -> list[int]:
-    keys = [key(row) for row in rows]
-    least = min(keys)  # type: ignore[type-var]
-    return [row for row, its_key in zip(rows, keys, strict=True) if its_key == least]
+        least = min(map(unlike, reading.rows))
+        return [row for row in reading.rows if unlike(row) == least]
 
 
 def letters_of(text: str) -> str:
@@ -319,8 +278,4 @@ def _lead(name: str) -> int:
 def stems_of_types(graph: KnowledgeGraph) -> frozenset[str]:
     """The stems of the content words in the names of relation and entity types."""
     types = (*graph.relations.types.names, *graph.entities.types.names)
-    return frozenset(stem_of(word) for name in types for word in words_of_name(name) if word not in NAMELESS)
-
-
-def stem_of(word: str) -> str:
-    return word[: HANGUL_STEM if "가" <= word[0] <= "힣" else STEM]
+    return frozenset(stem(word) for name in types for word in words_of_name(name) if word not in NAMELESS)

@@ -6,7 +6,6 @@ Linking by the gold set, or without any seeds, judges retrieval apart from linki
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import Self
@@ -25,7 +24,7 @@ from tiny_graph_rag.language.kinds import kinds_of_entities
 from tiny_graph_rag.language.words import words_tried
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.coreference import from_context
-from tiny_graph_rag.linking.mentions import Mention, MentionFinder
+from tiny_graph_rag.linking.mentions import Mention, MentionFinder, Sentence
 from tiny_graph_rag.linking.question_words import (
     content_stems_of,
     tokens,
@@ -95,7 +94,7 @@ def placed(
     seeds = list(found)
     taken = [(seed.start, seed.end) for seed in found if seed.start is not None and seed.end is not None]
     missing = {entity for _, entities, _ in named for entity in entities} - {seed.entity for seed in found}
-    for place in finder.places_of(text, missing, taken) if missing else ():
+    for place in Sentence(finder, text).places_of(missing, taken) if missing else ():
         words = text[place.start : place.end]
         seeds += Seed.sharing(place.entities, words, place.start, place.end, place.rule)
         missing.difference_update(place.entities)
@@ -222,13 +221,13 @@ class GoldLinker(Linker):
     def _seeds(self, linked: LinkedQuestion, names: Sequence[str]) -> tuple[Seed, ...]:
         meant = [(name, self.finder.names.resolve(name)[0], "gold") for name in names]
         wanted = {entity for _, entities, _ in meant for entity in entities}
-        found = [seed for seed in linked.named if seed.entity in wanted]
         # Of several entities with one name, the gold set may mean some: they share what all had.
-        bearers = Counter(seed.start for seed in linked.named)
-        meant_ones = Counter(seed.start for seed in found)
+        places: dict[tuple[str, int | None, int | None], list[int]] = {}
+        for seed in linked.named:
+            if seed.entity in wanted:
+                places.setdefault((seed.mention, seed.start, seed.end), []).append(seed.entity)
         found = [
-            replace(seed, weight=seed.weight * (bearers[seed.start] / meant_ones[seed.start]))
-            for seed in found
+            seed for place, entities in places.items() for seed in Seed.sharing(entities, *place, "gold")
         ]
         return tuple(replace(seed, rule="gold") for seed in placed(self.finder, linked.text, meant, found))
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
-from tiny_graph_rag.language.folding import WITHOUT_CASE, folded_letters, scripts_of
+from tiny_graph_rag.language.folding import folded_letters, scripts_of
 from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.kinds import (
     KINDS_ASKED,
@@ -29,7 +29,6 @@ from tiny_graph_rag.language.kinds import (
     synonyms,
 )
 from tiny_graph_rag.language.words import (
-    KOREAN_STEM,
     NOUN_FOLLOWS,
     RELATED,
     SAME,
@@ -37,13 +36,13 @@ from tiny_graph_rag.language.words import (
     SHARED_PREFIX,
     SHORT,
     asks_about_the_named,
+    beginning,
     dictionary_form,
     ends_of,
     is_function_word,
     is_in_listed_language,
     is_korean,
     is_question_word,
-    lemma,
     likeness,
     stem,
     words_of,
@@ -157,8 +156,6 @@ def milli(value: float) -> int:
 # for, NO_WORD where for none).
 Claims = Mapping[int, tuple[int, int]]
 
-BY_NAME, BY_KIND, BY_OWNER = range(3)  # of equal weights, the first decides
-
 
 class RelationWords:
     """Relation types by the words of their names. lengths: how many words of content each name has."""
@@ -202,30 +199,25 @@ class RelationWords:
         )
 
     def _claims_of(self, word: str) -> Claims:
-        """`claims`: the types that a word speaks for; of each type the greatest weight, of equal ones the
-        first way to it, and the first word."""
-        best: dict[int, tuple[int, int, int]] = {}
-        for weight, way, type_, place in self._ways(word):
-            claim = -weight, way, place
-            if type_ not in best or claim < best[type_]:
-                best[type_] = claim
-        return {type_: (-weight, place) for type_, (weight, _, place) in best.items()}
+        """`claims`: the types that a word speaks for, each with its greatest weight and the first word."""
+        best: dict[int, tuple[int, int]] = {}
+        for weight, place, type_ in sorted(self._ways(word), key=lambda way: (-way[0], way[1])):
+            best.setdefault(type_, (weight, place))
+        return best
 
-    def _ways(self, word: str) -> Iterator[tuple[int, int, int, int]]:
-        """(weight, way, type, place in its name) of all that a word may stand for."""
+    def _ways(self, word: str) -> Iterator[tuple[int, int, int]]:
+        """(weight, place in its name, type) of all that a word may stand for."""
         if not is_function_word(word):
             for other, grade in self._similar.to(word):
                 for type_, place in self._holders[other]:
-                    yield self._weight[grade], BY_NAME, type_, place
+                    yield self._weight[grade], place, type_
         kinds = relation_asked(word)
         for other in self._holders if kinds else ():
             if not kinds.isdisjoint((other, singular(other))):
                 for type_, place in self._holders[other]:
-                    yield self._other_name, BY_KIND, type_, place
-        for type_ in self._to_places if "place" in kinds else ():
-            yield self._other_name, BY_KIND, type_, NO_WORD
-        for type_ in self._owner.get(stem(word), ()) if self._owner else ():
-            yield self._other_name, BY_OWNER, type_, NO_WORD
+                    yield self._other_name, place, type_
+        for type_ in (*(self._to_places if "place" in kinds else ()), *self._owner.get(stem(word), ())):
+            yield self._other_name, NO_WORD, type_
 
     def kinds_named(self, word: str) -> list[int]:
         """The types whose targets a word names the kind of, as their last word: `plays_for_country`; none
@@ -254,25 +246,30 @@ class RelationWords:
             if is_listed != listed or (not listed and scripts.isdisjoint(its))
         ]
 
+    def _heads(self, code: int) -> list[str]:
+        """The last word of content of a type's name (of `film__actor__name`, the last part's); and of
+        `birthPlace`, whose last word only says of what kind the answer is, the one before too."""
+        words = words_of_name(self.names[code].split("__")[-1])
+        content = [word for word in words if not is_function_word(word)]
+        telling = [word for word in content if word not in KINDS_ASKED and synonyms(word)]
+        return [*content[-1:], *telling[-1:]]
+
     @cached_property
     def translations(self) -> list[list[int]]:
-        """Of each type those in another language whose head is a common word for the same relation; none
-        where types are free text."""
+        """Of each type those in another language that a common word means as well; none where types are free
+        text."""
         if not self.is_vocabulary or len({*self._languages}) < 2:
             return [[] for _ in self.names]
-        heads = [set[str]() for _ in self.names]
-        for code, mine in enumerate(heads):
-            for head in set(self._heads(code)) - KINDS_ASKED:
-                mine |= {head, *synonyms(head)}
 
         def are_apart(one: int, other: int) -> bool:
             (scripts, listed), (others, other_listed) = self._languages[one], self._languages[other]
             return listed != other_listed or scripts.isdisjoint(others)
 
-        codes = range(len(heads))
+        codes = range(len(self.names))
+        heads = [set(self._heads(code)) - KINDS_ASKED for code in codes]
+        means = [its.union(*map(synonyms, its)) for its in heads]
         return [
-            [other for other in codes if are_apart(one, other) and not heads[one].isdisjoint(heads[other])]
-            for one in codes
+            [other for other in codes if are_apart(one, other) and means[one] & means[other]] for one in codes
         ]
 
     def by_synonym(self, word: str) -> Claims:
@@ -284,33 +281,18 @@ class RelationWords:
 
     @cached_property
     def _synonyms(self) -> dict[str, set[int]]:
-        """Words that no type's name holds → the types whose head is a common word for the same relation.
+        """Words that no type's name holds, in all their forms → the types that they are common words for.
 
-        The word must stand in few types' names: `of spouse` may be one relation, `name` is none.
+        Only a word that stands in few types' names has some: `of spouse` may be one relation, `name` is none.
         """
         known: dict[str, set[int]] = {}
-        stems = {stem(word) for word in self._holders}
-        for word, holders in self._holders.items():
-            types = [type_ for type_, _ in holders]
-            others = synonyms(word) if len(types) <= OF_TYPES else ()
-            new = [
-                synonym for synonym in others if synonym not in self._holders and stem(synonym) not in stems
-            ]
-            if not new or not (codes := {code for code in types if word in self._heads(code)}):
-                continue
-            for synonym in new:
-                known.setdefault(synonym, set()).update(codes)
-                known.setdefault(stem(synonym), set()).update(codes)
-                known.setdefault(dictionary_form(synonym), set()).update(codes)
+        held = {stem(word) for word in self._holders}
+        for code in range(len(self.names)):
+            heads = [head for head in self._heads(code) if len(self._holders.get(head, ())) <= OF_TYPES]
+            others = [other for head in heads for other in synonyms(head) if stem(other) not in held]
+            for form in {*others, *map(stem, others), *map(dictionary_form, others)}:
+                known.setdefault(form, set()).add(code)
         return known
-
-    def _heads(self, code: int) -> list[str]:
-        """The last word of content of a type's name (of `film__actor__name`, the last part's); and of
-        `birthPlace`, whose last word only says of what kind the answer is, the one before too."""
-        words = words_of_name(self.names[code].split("__")[-1])
-        content = [word for word in words if not is_function_word(word)]
-        telling = [word for word in content if word not in KINDS_ASKED and synonyms(word)]
-        return [*content[-1:], *telling[-1:]]
 
 
 def extent(text: str) -> int:
@@ -327,19 +309,12 @@ def is_listed_name(name: str) -> bool:
     return is_in_listed_language(name) and (name.isascii() or is_korean(name))
 
 
-def is_long(word: str) -> bool:
-    """Whether a word is longer than articles and prepositions are in languages without a list."""
-    return len(word) > SHORT or re.search(WITHOUT_CASE, word) is not None  # a syllable or ideograph may do
-
-
 def _content_of_name(name: str) -> list[str]:
     """The words of content of a type's name. In a language without a list, words of at most SHORT letters are
-    none where others are longer: frontalier *de*, nằm *ở*, написан *на*."""
+    none where others are longer: frontalier *de*, nằm *ở*, написан *на*; but in scripts without case."""
     words = [word for word in words_of_name(name) if not is_function_word(word)]
-    longer = list(filter(is_long, words))
-    if len(words) > len(longer) > 0 and not is_listed_name(" ".join(words)):
-        return longer
-    return words
+    longer = [word for word in words if len(word) > SHORT or not word.islower()]
+    return words if not longer or is_listed_name(" ".join(words)) else longer
 
 
 def types_say_something(graph: KnowledgeGraph) -> bool:
@@ -393,7 +368,5 @@ class SimilarWords:
 
 
 def _likely_shared(word: str) -> set[str]:
-    """Two similar words share one of these: stem, beginning, or what a compound ends in."""
-    if is_korean(word):
-        return {stem(word)[:KOREAN_STEM]}
-    return {stem(word), lemma(word)[:SHARED_PREFIX], *map(stem, ends_of(word))}
+    """Two similar words share one of these: the stem, the first letters, or what a compound ends in."""
+    return {stem(word), beginning(word)[:SHARED_PREFIX], *map(stem, ends_of(word))}

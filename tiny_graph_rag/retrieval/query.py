@@ -37,7 +37,7 @@ from tiny_graph_rag.language.words import (
     is_in_listed_language,
     is_question_word,
     is_return_word,
-    keys,
+    text_key,
     words_of_name,
 )
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
@@ -124,9 +124,7 @@ class TextWords:
 
     def _find(self, word: str) -> Texts:
         """Where a word stands: `find`, each word once."""
-        types: set[int] = set()
-        for key in keys(word):
-            types |= self._types_by_key.get(key, set())
+        types = self._types_by_key.get(text_key(word), set())
         relations = entities = NO_ROWS
         stem = content_stem(word)
         if stem is not None:
@@ -144,8 +142,7 @@ class TextWords:
     def _types_by_key(self) -> dict[str, set[int]]:
         known: dict[str, set[int]] = {}
         for word, types in self._words_of_types.items():
-            for key in keys(word):
-                known.setdefault(key, set()).update(types)
+            known.setdefault(text_key(word), set()).update(types)
         return known
 
     def _count(self, types: Iterable[int]) -> int:
