@@ -319,3 +319,24 @@ def test_a_script_and_another_encoding_are_refused_with_the_way(own_folder: Path
     path.write_bytes("head,relation,tail\n监督学习,属于,机器学习\n".encode("gb18030") * 9)
     with pytest.raises(InputError, match=r"GB18030: `iconv -f GB18030 -t UTF-8`"):
         read_graph(path)
+
+
+def test_labels_of_many_entities_are_names_and_what_r_writes_of_nothing_is_no_type(own_folder: Path) -> None:
+    nodes = [{"id": number, "label": f"page {number}"} for number in range(15_500)]
+    graph = read_plainly(own_folder, {"nodes": nodes, "links": [{"source": 0, "target": 1}]})
+    assert list(graph.entities.names)[:2] == ["page 0", "page 1"]
+    people = [
+        {"name": name, "label": label} for name, label in (("Ann", "NA"), ("Ben", "NA"), ("hen", "Hen"))
+    ]
+    first = write(own_folder, "csv", people, "town-nodes")
+    write(own_folder, "csv", [{"from": "Ann", "to": "Ben"}], "town-edges")
+    assert names_and_types(load_graph(first)) == [("Ann", "OTHER"), ("Ben", "OTHER"), ("hen", "OTHER")]
+
+
+def test_neo4js_edges_with_plain_tables_of_nodes_and_a_table_deep_in_an_object(own_folder: Path) -> None:
+    write(own_folder, "csv", [{"player_id": "p1", "name": "Ann"}], "players")
+    write(own_folder, "csv", [{"club_id": "c1", "name": "Dover"}], "clubs")
+    write(own_folder, "csv", [{":START_ID(P)": "p1", ":END_ID(C)": "c1", ":TYPE": "PLAYS_FOR"}], "plays")
+    assert told(read_graph(own_folder)) == [("Ann", "PLAYS_FOR", "Dover")]
+    deep = {"dataroot": {"generated": "today", "Table": [{"Parent": "Ann", "Child": "Ben"}]}}
+    assert told(read_plainly(own_folder, deep)) == [("Ann", "RELATED_TO", "Ben")]

@@ -121,7 +121,7 @@ PAIRS = _pairs(
     主語/目的語 主体/客体 头/尾 頭/尾 源/目标 源/目標
     起点/终点 始点/終点 source/cible sujet/objet sujeto/objeto origen/destino fuente/destino sujeito/objeto
     origem/destino subjekt/objekt quelle/ziel soggetto/oggetto origine/destinazione субъект/объект
-    источник/цель
+    источник/цель parent/child
     """
 )
 # These alone say too little, but for the first three.
@@ -163,6 +163,7 @@ DIRECTEDNESS = _set("directed undirected mixed mutual")
 UNUSED_KEYS = _set(
     "vector embeddingvector normlabel humanreadableid combineddegree sourcedegree targetdegree"
 )
+MISSING = _set("NA NaN nan None NULL null N/A")  # what R, pandas and databases write of nothing
 NO_TYPES = _set("node nodes entity vertex edge link relationship relation default custom rel")
 # What a label says where a graph is too small for counting.
 COMMON_TYPES = _set(

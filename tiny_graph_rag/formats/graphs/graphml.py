@@ -90,7 +90,7 @@ NEEDED = {"node": ("id",), "edge": ("source", "target"), "key": ("id",)}
 
 
 def read_xml(rows: Rows) -> Parts:
-    """Nodes and edges, texts by column, in file order; what XML's attributes say stands under keys of `OWN`.
+    """Nodes and edges, texts by column, in file order; XML's own attributes stand under keys such as `<id>`.
     Hyperedges and ports are counted only.
 
     Raises GraphError, with line and column for what is no XML.

@@ -106,8 +106,8 @@ def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph
         names = [repr(key) for key, value in document.items() if isinstance(value, list | dict)]
         raise GraphError.at(
             rows.path,
-            "{wanted}; its lists are {names}. If two of them hold the graph, name them: --columns "
-            "nodes=KEY,edges=KEY",
+            "{wanted}; its lists are {names}. If some of them hold the graph, name them and their columns: "
+            "--columns nodes=KEY,edges=KEY,source=COLUMN,target=COLUMN",
             wanted=said(WANTED),
             names=", ".join(names[:8]) or "none",
         )
@@ -290,7 +290,8 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
     parts = [part for part in parts if part.relations] or parts[:1]
     if parts:
         return parts[0] if len(parts) == 1 else _of_documents(parts)
-    return _of_adjacency(document)
+    only = [value for value in document.values() if _have_ends(_objects_in(value))]
+    return _of_list(only[0]) if len(only) == 1 else _of_adjacency(document)
 
 
 def _objects_in(values: Any) -> list[Any]:

@@ -15,8 +15,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, optional
-from tiny_graph_rag.formats.graphs.programs import EMBEDDINGS, from_property_graph
-from tiny_graph_rag.formats.graphs.rows import Rows, fill_records
+from tiny_graph_rag.formats.graphs.programs import from_property_graph
+from tiny_graph_rag.formats.graphs.rows import Rows, fill_relations
+from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -128,8 +129,8 @@ class _Collected:
     def graph(self, url: str) -> KnowledgeGraph:
         rows = Rows(Path(_plain(url)), "Neo4j")
         if self.triples:
-            columns = ("<source>", "<type>", "<target>")
-            fill_records(rows, [], [dict(zip(columns, triple, strict=True)) for triple in self.triples])
+            columns = zip(("source", "relation", "target"), zip(*self.triples, strict=True), strict=True)
+            fill_relations(rows, Table.of_columns(dict(columns)), alone=True)
             return rows.graph()
         if self.edges and not self.nodes:
             raise GraphError.at(
@@ -140,11 +141,11 @@ class _Collected:
 
 
 def _properties(entity: Any) -> dict[str, Any]:
-    """Without vectors and bytes. Dates and points are text where JSON is written."""
+    """Without bytes. Dates and points are text where JSON is written."""
     return {
         key: value if isinstance(value, str | int | float | bool | list | None) else str(value)
         for key, value in sorted(dict(entity).items())
-        if key not in EMBEDDINGS and not isinstance(value, bytes | bytearray)
+        if not isinstance(value, bytes | bytearray)
     }
 
 

@@ -14,7 +14,9 @@ from typing import Any
 from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.json_lists import document_of
-from tiny_graph_rag.formats.graphs.rows import LEXICAL, Rows, fill_records
+from tiny_graph_rag.formats.graphs.roles import Columns
+from tiny_graph_rag.formats.graphs.rows import LEXICAL, Rows, fill_entities, fill_relations
+from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -22,26 +24,11 @@ Record = dict[str, Any]
 
 # --- property graphs: nodes with labels and properties, of which a part is the lexical layer
 
-EMBEDDINGS = ("embedding", "embeddings", "embedding_vector", "vector")
-EDGE_ROLES = {
-    "description": Role.DESCRIPTION,
-    "relationship_description": Role.DESCRIPTION,
-    "weight": Role.WEIGHT,
-    "triplet_source_id": Role.CHUNKS,
-    **dict.fromkeys(EMBEDDINGS, Role.UNUSED),
-}
-NODE_ROLES = {
-    "name": Role.NAME,
-    "title": Role.NAME,
-    "label": Role.NAME,
-    "id": Role.NAME,
-    "description": Role.DESCRIPTION,
-    "entity_description": Role.DESCRIPTION,
-    "summary": Role.DESCRIPTION,
-    "aliases": Role.ALIASES,
-    "triplet_source_id": Role.CHUNKS,
-    **dict.fromkeys(EMBEDDINGS, Role.UNUSED),
-}
+NAMES = ("name", "title", "label", "id")
+GIVEN = Columns(
+    {"id": "<id>", "name": "<name>", "type": "<type>", "source": "<source>", "target": "<target>"}
+    | {"relation": "<type>"}
+)
 
 
 def from_property_graph(rows: Rows, nodes: Sequence[Record], edges: Sequence[Record]) -> KnowledgeGraph:
@@ -50,13 +37,19 @@ def from_property_graph(rows: Rows, nodes: Sequence[Record], edges: Sequence[Rec
     rows.problems.check()
     rows.means("entities", {"labels": Role.TYPE})
     rows.means("relations", {"type": Role.TYPE})
-    fill_records(rows, nodes, edges, NODE_ROLES, EDGE_ROLES, LEXICAL)
+    named = [
+        {**node, "<name>": next((node[key] for key in NAMES if node.get(key) not in (None, "")), "")}
+        for node in nodes
+    ]
+    if nodes:
+        fill_entities(rows, Table.of_records(named), GIVEN, lexical=LEXICAL)
+    fill_relations(rows, Table.of_records(edges), GIVEN, alone=not nodes)
     return rows.graph()
 
 
 def own_records(values: Iterable[Record], keys: dict[str, str]) -> list[Record]:
-    """Nodes or edges, with a maker's keys under those of `OWN`, and with their properties. keys: the maker's,
-    of which the first that holds something counts → ours."""
+    """Nodes or edges, with a maker's keys under ours, such as `<id>`, and with their properties. keys: the
+    maker's, of which the first that holds something counts → ours."""
     records = []
     for record in values:
         rest = {name: value for name, value in record.items() if name not in keys and name != "properties"}

@@ -19,8 +19,8 @@ from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import DOCTYPE_REFUSED
-from tiny_graph_rag.formats.graphs.rows import Rows, fill_records
-from tiny_graph_rag.formats.graphs.table import words_of
+from tiny_graph_rag.formats.graphs.rows import Rows, fill_relations
+from tiny_graph_rag.formats.graphs.table import Table, detail_text, words_of
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -117,22 +117,34 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     kept = [(fact, about) for fact, about in edges.items() if not blank.intersection(fact)]
     used = {end for (source, _, target), _ in kept for end in (source, target)}
     predicates = {predicate for (_, predicate, _), _ in kept}
-    entities: list[dict[str, Any]] = []
     count = Counter(_label(iri, resources) for iri in resources)
     for iri, told in resources.items():
         if iri in predicates and iri not in used:
             rows.dropped("predicates that the file describes (they name relation types)", iri)
         elif iri not in blank:
             said_types = [type for type in told.types if type not in ANYTHING] or told.types
-            types = [_label(type, resources) for type in said_types]
-            entities.append({**told.record(), **({"types": types} if len(types) > 1 else {}),
-                             "<id>": iri, "<name>": _name(iri, resources, count),
-                             "<type>": next(iter(types), "")})  # fmt: skip
+            types = [_label(type, resources) for type in said_types] or [""]
+            details = {**told.details(), **({"types": types} if len(types) > 1 else {})}
+            names = [*(text for _, text in told.names if text != told.name), *told.aliases]
+            rows.entity(
+                iri,
+                _name(iri, resources, count),
+                types[0],
+                told.description,
+                list(dict.fromkeys(names)),
+                details=detail_text(details),
+            )
     relations = [
-        {"<source>": source, "<target>": target, "<type>": _label(predicate, resources), **about}
+        {
+            "source": source,
+            "target": target,
+            "relation": _label(predicate, resources),
+            "weight": about.pop("weight", None),
+            "details": detail_text(about),
+        }
         for (source, predicate, target), about in kept
     ]
-    fill_records(rows, entities, relations, edge_roles={"weight": Role.WEIGHT})
+    fill_relations(rows, Table.of_records(relations), alone=False)
     rows.columns.clear()
     rows.means("file", TOLD)
     return rows.graph()
@@ -180,11 +192,6 @@ class _Resource:
         """Without a language first, then English, then the first; empty without one."""
         order = [*(text for wanted in ("", "en") for language, text in self.names if language == wanted)]
         return next(iter([*order, *(text for _, text in self.names)]), "")
-
-    def record(self) -> dict[str, Any]:
-        others = [text for _, text in self.names if text != self.name]
-        aliases = list(dict.fromkeys([*others, *self.aliases]))
-        return {"<description>": self.description, "<aliases>": aliases, **self.details()}
 
 
 def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:

@@ -15,11 +15,12 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tiny_graph_rag.errors import GraphError, UsageError, unknown
-from tiny_graph_rag.formats.graphs.table import Table, admin_kind, end_text, key_of, text_of, words_of
+from tiny_graph_rag.formats.graphs.table import SAMPLE, Table, admin_kind, end_text, key_of, text_of, words_of
 from tiny_graph_rag.formats.tables import columns_in, is_number
 from tiny_graph_rag.formats.words import (
     CHUNK_KEYS,
@@ -32,6 +33,7 @@ from tiny_graph_rag.formats.words import (
     LABEL_WORDS,
     LANGUAGES,
     LETTERS,
+    MISSING,
     NAME_WORDS,
     NO_TYPES,
     NODE_KEYS,
@@ -279,11 +281,11 @@ def _share(table: Table, column: str) -> float:
 def _add_label(roles: dict[str, str], table: Table, column: str) -> None:
     """A column `label` among entities: a name, a type or a detail."""
     ids, names = of_role(roles, Role.ID), of_role(roles, Role.NAME)
-    labels = table.texts(column)
+    labels = [text for text in table.texts(column) if text not in MISSING]
     count, share = len(labels), MOST_TYPES
     if ids and labels:  # an id may stand in several rows
-        own = table.first_of(ids) or ()
-        count = len({*zip(map(str, own), map(str, table.cells(column)), strict=True)})
+        pairs = zip(map(str, table.first_of(ids) or ()), map(str, table.cells(column)), strict=True)
+        count = len({*islice(pairs, SAMPLE)})
         texts = table.texts(ids[0])
         if not names and all(map(looks_like_id, texts)) and not all(map(is_number, texts)):
             share /= 2  # nothing else names

@@ -85,20 +85,6 @@ UNLISTED = "names at ends of relations that no table of entities lists (taken as
 RENAMED = "ids of relation ends with several names (the first name is used)"
 LOOKED_AT = 100_000  # ends, for examples of those that are missing
 
-Roles = Mapping[str, str]
-# Of records that a reader makes itself: keys that no file's columns have.
-OWN: Roles = {
-    "<id>": Role.ID,
-    "<name>": Role.NAME,
-    "<type>": Role.TYPE,
-    "<description>": Role.DESCRIPTION,
-    "<aliases>": Role.ALIASES,
-    "<chunks>": Role.CHUNKS,
-    "<source>": Role.SOURCE,
-    "<target>": Role.TARGET,
-    "<weight>": Role.WEIGHT,
-    "<directed>": Role.DIRECTED,
-}
 Codes = NDArray[np.int32]
 
 
@@ -170,10 +156,10 @@ class Rows:
 
     def took(self, part: str, table: Table) -> None:
         """Note what becomes of a table's columns. part: `entities` or `relations`."""
-        seen = {column: table.roles.get(column, Role.DETAIL) for column in table.names if column not in OWN}
+        seen = {column: table.roles.get(column, Role.DETAIL) for column in table.names if column[:1] != "<"}
         self.means(part, {**seen, **table.unread})
 
-    def means(self, part: str, roles: Roles) -> None:
+    def means(self, part: str, roles: Mapping[str, str]) -> None:
         """Note what something of the file is, for `stats`."""
         self.columns.update({(part, column): role for column, role in roles.items()})
 
@@ -296,33 +282,17 @@ def place_in(name: str) -> str:
     return name.replace("{", "{{").replace("}", "}}") + "[{}]"
 
 
-def fill_records(
-    rows: Rows,
-    nodes: Sequence[dict[str, Any]],
-    edges: Sequence[dict[str, Any]],
-    node_roles: Roles = OWN,
-    edge_roles: Roles = OWN,
-    lexical: Collection[str] = (),
-) -> None:
-    """Put records whose roles are known into `rows`: a file's own columns, and keys of `OWN`."""
-    if nodes:
-        fill_entities(rows, Table.of_records(nodes), own={**OWN, **node_roles}, lexical=lexical)
-    fill_relations(rows, Table.of_records(edges), own={**OWN, **edge_roles}, alone=not nodes)
-
-
 def fill_entities(
     rows: Rows,
     table: Table,
     given: Columns = NONE,
-    own: Roles | None = None,
     place: str = "entities[{}]",
     lexical: Collection[str] = (),
 ) -> None:
     """Put a table's entities into `rows`. place: what a problem calls one, by its number. lexical: labels of
     nodes that are no entities; where some are marked as entities, no other node is one."""
-    if own is None:
-        _join_names(table)
-    table.roles = own or node_roles(table, given)
+    _join_names(table)
+    table.roles = node_roles(table, given)
     is_list = any(admin_kind(name) == "LABEL" for name in table.names)
     table = _without_text_nodes(rows, table, is_list, lexical)
     rows.took("entities", table)
@@ -387,7 +357,6 @@ def fill_relations(
     rows: Rows,
     table: Table,
     given: Columns = NONE,
-    own: Roles | None = None,
     *,
     alone: bool,
     place: str = "relations[{}]",
@@ -397,7 +366,7 @@ def fill_relations(
 
     Raises GraphError where no column names the ends.
     """
-    table.roles = own or edge_roles(table, given)
+    table.roles = edge_roles(table, given)
     if not has_ends(table.roles):
         known = {*rows.known, *rows.names}
         table.roles = edge_roles(table, given, known=known)

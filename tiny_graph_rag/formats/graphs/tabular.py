@@ -87,8 +87,9 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
     kinds = {file: set(map(admin_kind, _header(file))) for file in files}
     nodes = [file for file in files if "ID" in kinds[file]]
     edges = [file for file in files if {"START_ID", "END_ID"} <= kinds[file]]
-    if nodes and edges:
-        return [(*nodes, *edges)]
+    if edges:
+        plain = [file for file in files if file not in edges and names_entities(_header(file))]
+        return [(*(nodes or plain), *edges)]
     named = [(file, *_says(bare_name(file))) for file in files]
     nodes = [
         file for file, is_edges, _ in named if is_edges is False and names_entities(_header(file) or ["id"])
@@ -206,7 +207,7 @@ def _is_triples(head: Head) -> bool:
 )
 def read_triples(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
     """Without a header the order is source, relation, target; of more columns the user says the numbers."""
-    path, own = paths[0], None
+    path = paths[0]
     rows = Rows(path, "triples")
     if Head(path).is_parquet:
         table = parquet_table(path, str.strip)
@@ -216,12 +217,12 @@ def read_triples(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGra
         columns.check([*first, *table.names], path)
         if not _is_header(first, columns) and not columns.roles(EDGE_NAMES, table.names):
             _check_first_line(path, first, table)
-            own = _headless_roles(table)
-    fill_relations(rows, table, columns, own, alone=True, place="row {}")
+            columns = _headless(table)
+    fill_relations(rows, table, columns, alone=True, place="row {}")
     return rows.graph()
 
 
-def _headless_roles(table: Table) -> dict[str, str]:
+def _headless(table: Table) -> Columns:
     """Columns without a header: source, relation, target, unless these ends share no name and two other
     columns share most of theirs. What then stands besides is the relation, or a weight."""
     seen = [set(table.texts(name)) for name in HEADLESS]
@@ -232,8 +233,8 @@ def _headless_roles(table: Table) -> dict[str, str]:
             ends = pair
     rest = HEADLESS[3 - sum(ends)]
     is_weight = ends != (0, 2) and all(map(is_number, table.texts(rest)))
-    roles = {HEADLESS[ends[0]]: Role.SOURCE, HEADLESS[ends[1]]: Role.TARGET}
-    return {**roles, rest: Role.WEIGHT if is_weight else Role.TYPE}
+    named = {"source": HEADLESS[ends[0]], "target": HEADLESS[ends[1]]}
+    return Columns({**named, "weight" if is_weight else "relation": rest})
 
 
 def _is_header(fields: Sequence[str], given: Columns) -> bool:
