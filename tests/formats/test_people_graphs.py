@@ -340,3 +340,13 @@ def test_neo4js_edges_with_plain_tables_of_nodes_and_a_table_deep_in_an_object(o
     assert told(read_graph(own_folder)) == [("Ann", "PLAYS_FOR", "Dover")]
     deep = {"dataroot": {"generated": "today", "Table": [{"Parent": "Ann", "Child": "Ben"}]}}
     assert told(read_plainly(own_folder, deep)) == [("Ann", "RELATED_TO", "Ben")]
+
+
+def test_what_yed_shows_is_the_name(own_folder: Path) -> None:
+    drawn = "<data key='d'><y:ShapeNode><y:Fill/><y:NodeLabel>\n {}</y:NodeLabel></y:ShapeNode></data>"
+    line = "<data key='e'><y:Edge><y:EdgeLabel>KNOWS</y:EdgeLabel></y:Edge></data>"
+    nodes = "".join(f"<node id='n{n}'>{drawn.format(name)}</node>" for n, name in enumerate(("Ann", "Ben")))
+    head = "<graphml xmlns:y='y'><key id='d' for='node' yfiles.type='nodegraphics'/><graph>"
+    path = own_folder / "drawn.graphml"
+    path.write_text(f"{head}{nodes}<edge source='n0' target='n1'>{line}</edge></graph></graphml>", "utf-8")
+    assert told(read_graph(path)) == [("Ann", "KNOWS", "Ben")]

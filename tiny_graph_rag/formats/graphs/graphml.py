@@ -144,7 +144,11 @@ def _graph(rows: Rows, events: Iterator[tuple[str, ElementTree.Element]]) -> Par
             record = open.pop()
             for data in element.iterfind("{*}data"):
                 key = data.get("key", "")
-                record[names.get((tag, key), key)] = "".join(data.itertext())
+                labels = [*data.iterfind(".//{*}NodeLabel"), *data.iterfind(".//{*}EdgeLabel")]
+                if labels:  # what yEd shows; the rest is how
+                    record["label"] = " ".join((label.text or "").strip() for label in labels).strip()
+                else:
+                    record[names.get((tag, key), key)] = "".join(data.itertext())
             element.clear()
         elif tag == "key":
             kind, name = element.get("for", "all"), element.get("attr.name", element.attrib["id"])

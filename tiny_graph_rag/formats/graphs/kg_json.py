@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,15 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
 
 ENDS = {"source_entity_id", "target_entity_id"}
-_ENTITIES_FIRST = re.compile(r'\s*\{\s*"entities"\s*:\s*([^\s\[]|$)')
 
 # The modules that make records are imported where they are used: a graph from the cache needs none of them.
 
 
 def _is_kg_json(head: Head) -> bool:
     """A list of entities is some script's; see json_lists."""
-    if _ENTITIES_FIRST.match(head.text):
-        return True
-    return "relationships" in head.keys and head.keys.get("entities", "{") != "[" and "nodes" not in head.keys
+    keys = head.keys
+    is_own = keys.get("entities") == "{" or ("relationships" in keys and keys.get("entities") != "[")
+    return is_own and "nodes" not in keys
 
 
 @graph_format(

@@ -61,6 +61,7 @@ REMOTE = (
 # Declarations that name more than a short text; Protégé's name the beginnings of IRIs.
 _GROWING = re.compile(rb"<!ENTITY(?!\s+[\w.-]+\s+(['\"])[^'\"&%]{0,200}\1\s*>)")
 _UNNAMED = re.compile("_:[0-9a-f]{24,32}")
+IRI = r"<(?=[^>]*:)[^\s<>?!][^\s<>]*>"
 TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
 
 
@@ -71,11 +72,7 @@ def _is_rdf(head: Head) -> bool:
         return '"@id"' in head.text
     lines = (line.strip() for line in head.text.split("\n")[:50])
     first = next((line for line in lines if line and not line.startswith("#")), "")
-    return first.startswith((*TURTLE_MARKS, "_:")) or _is_iri(first)
-
-
-def _is_iri(line: str) -> bool:
-    return re.match(r"<[^\s<>?!][^\s<>]*>", line) is not None and ":" in line[: line.index(">")]
+    return first.startswith((*TURTLE_MARKS, "_:")) or re.match(IRI, first) is not None
 
 
 @graph_format(

@@ -102,11 +102,12 @@ class Rows:
     """Entities and relations of one file, in file order; `graph` once at the end.
 
     Entities have ids; a second one of the same id fills what the first left empty. Relations name their ends
-    by id and may stand before them. takes_ends: an end that is not listed is an entity, too.
+    by id and may stand before them. Where most relations have an end that is not listed, and some ends are,
+    those that are not are entities, too.
     """
 
-    def __init__(self, path: Path, writer: str, *, takes_ends: bool = False) -> None:
-        self.path, self.writer, self.takes_ends = path, writer, takes_ends
+    def __init__(self, path: Path, writer: str) -> None:
+        self.path, self.writer = path, writer
         self.known: dict[str, int] = {}
         self.names: list[str] = []
         self.types: list[str] = []
@@ -180,11 +181,15 @@ class Rows:
         """Raises GraphError with all problems, and for a file without entities."""
         self.problems.check()
         rows_of = self.end_rows()
-        if self.takes_ends:
+        blocks = self._placed(rows_of)
+        lost = sum(int(((block["sources"] < 0) | (block["targets"] < 0)).sum()) for block in blocks)
+        relations = sum(len(block["sources"]) for block in blocks)
+        if 2 * lost > relations and max(rows_of.values()) >= 0:
             for end in (end for end, row in rows_of.items() if row < 0):
                 rows_of[end] = len(self.names)
                 self.entity(end, end)
                 self.flaw(UNLISTED, repr(end))
+            blocks = self._placed(rows_of)
         ids = list(self.known)
         nameless = [row for row, name in enumerate(self.names) if not name or not name.strip()]
         for row in nameless:
@@ -217,19 +222,23 @@ class Rows:
                 "details": self.details,
             }
         )
-        blocks = []
         for block in self.blocks:
             self._count_ambiguous(block)
-            row_of = np.array([*(rows_of[end] for end in block.ends), -1], dtype=np.int32)
-            ends = {"sources": row_of[block.sources], "targets": row_of[block.targets]}  # the last is of -1
-            blocks.append({**block.columns, **ends})
         missing = [repr(end) for end, row in islice(rows_of.items(), LOOKED_AT) if row < 0][:3]
         taken = tuple((table, column, role) for (table, column), role in self.columns.items())
         origin = Origin(self.writer, taken, dropped)
-        relations = relations_of(blocks)
         return KnowledgeGraph.of_tables(
-            tables_of(entities, relations, self._flaws, origin, self.path, missing)
+            tables_of(entities, relations_of(blocks), self._flaws, origin, self.path, missing)
         )
+
+    def _placed(self, rows_of: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Relations by column, with rows of entities for their ends: -1 for what is not listed."""
+        blocks = []
+        for block in self.blocks:
+            row_of = np.array([*(rows_of[end] for end in block.ends), -1], dtype=np.int32)
+            ends = {"sources": row_of[block.sources], "targets": row_of[block.targets]}  # the last is of -1
+            blocks.append({**block.columns, **ends})
+        return blocks
 
     def _count_ambiguous(self, block: Block) -> None:
         if self.ambiguous:

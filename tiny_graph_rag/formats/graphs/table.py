@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, Strings
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.tables import check_parquet, is_number, literal, reading_parquet, sheets
+from tiny_graph_rag.formats.tables import check_parquet, is_number, literal, reading_parquet
 from tiny_graph_rag.formats.words import INNER_KEYS, NODE_KEYS, Role
 
 if TYPE_CHECKING:
@@ -326,11 +326,6 @@ def _number(value: Any) -> float:
 
 
 # --- files
-
-
-def worksheet_tables(path: Path) -> list[Table]:
-    """The sheets of a workbook that hold a header and a row."""
-    return [Table.of_records([row for _, row in rows], name, first=2) for name, _, rows in sheets(path)]
 
 
 def parquet_table(path: Path, clean: Callable[[str], str] = str) -> Table:

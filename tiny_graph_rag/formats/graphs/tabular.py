@@ -40,9 +40,8 @@ from tiny_graph_rag.formats.graphs.table import (
     key_of,
     parquet_table,
     words_of,
-    worksheet_tables,
 )
-from tiny_graph_rag.formats.tables import delimiter_of, is_number
+from tiny_graph_rag.formats.tables import delimiter_of, is_number, sheets
 from tiny_graph_rag.formats.words import (
     EDGE_KEYS,
     ENTITY_LISTS,
@@ -147,8 +146,7 @@ GRAPHRAG_ENTITIES = ("entities.parquet", "create_final_entities.parquet", "entit
     tables=tables_beside,
 )
 def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
-    """Where entities are listed for few of the ends, the others are entities as well; where for none, the
-    table of relations stands alone."""
+    """Where entities are listed for none of the ends, the table of relations stands alone."""
     rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], "tables")
     tables = [table_of(path, rows) for path in paths]
     if any(table.is_edges for table in tables):
@@ -160,11 +158,10 @@ def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGrap
         edges = [table for table in tables if table.is_edges]
         if not edges or len(edges) == len(tables):
             raise
-        is_shared = any(row >= 0 for row in rows.end_rows().values())
-        again = Rows(rows.path, rows.writer, takes_ends=is_shared)
-        for table in (table for table in tables if not table.is_edges and not is_shared):
+        again = Rows(rows.path, rows.writer)
+        for table in (table for table in tables if not table.is_edges):
             again.flaw(STRANGERS, table.name)
-        graph = of_tables(again, tables if is_shared else edges, columns)
+        graph = of_tables(again, edges, columns)
         if all(map(looks_like_id, graph.entities.names)):
             raise
         return graph
@@ -180,7 +177,8 @@ def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGrap
 )
 def read_worksheets(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
     """The name of a sheet says what it holds, else its columns do; others are left out."""
-    return of_tables(Rows(paths[0], "worksheets"), worksheet_tables(paths[0]), columns)
+    tables = [Table.of_records([row for _, row in rows], name) for name, _, rows in sheets(paths[0])]
+    return of_tables(Rows(paths[0], "worksheets"), tables, columns)
 
 
 def _is_triples(head: Head) -> bool:

@@ -56,7 +56,7 @@ def entities(graph: KnowledgeGraph) -> Iterator[tuple[str, Fields]]:
         record: Fields = {"name": name, "entity_type": type}
         record |= {"description": description} if description else {}
         record |= _list("aliases", columns.aliases[row]) | _list("source_chunks", columns.source_chunks[row])
-        yield id, record | _details(details)
+        yield id, record | json.loads(details or "{}")
 
 
 def relations(graph: KnowledgeGraph) -> Iterator[Fields]:
@@ -74,16 +74,11 @@ def relations(graph: KnowledgeGraph) -> Iterator[Fields]:
         }
         record |= {"description": description} if description else {}
         record |= {"weight": weights[row]} if weights[row] != 1.0 else {}
-        yield record | _list("source_chunks", columns.source_chunks[row]) | _details(details)
+        yield record | _list("source_chunks", columns.source_chunks[row]) | json.loads(details or "{}")
 
 
 def _list(name: str, values: list[str]) -> Fields:
     return {name: values} if values else {}
-
-
-def _details(text: str) -> Fields:
-    found: Fields = json.loads(text) if text else {}
-    return found
 
 
 def kg_json(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
