@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import ServiceError
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.llm.chat import Chat, Tariff
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """The models of one run with their prices, cap, cache and journal."""
 
     session: Session
@@ -113,8 +113,7 @@ class Model:
         self.session.say(", ".join(parts))
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLinker:
+class CommandLinker(Struct, frozen=True):
     """The linker of a command that asks a model for nothing else. maker: for `evaluate` and `sweep`. model:
     None where the linker asks none. Replies are cached; there are no results a journal could belong to."""
 

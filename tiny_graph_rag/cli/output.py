@@ -8,10 +8,11 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Struct
 
 from tiny_graph_rag.cli.help import GATES
 from tiny_graph_rag.cli.options import option, reports_of, to_file
@@ -37,8 +38,7 @@ Junit = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """The file that a command writes, and the reports next to it.
 
     path: None where no file is written, also where all goes to standard output.

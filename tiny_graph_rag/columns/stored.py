@@ -12,7 +12,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import get_ident
 from tokenize import TokenError
@@ -20,6 +19,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import short_repr
@@ -102,21 +102,19 @@ Arrays = Mapping[str, NDArray[Any]]
 Build = Callable[[], Arrays]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Arrays in a folder. code: digest of the module that built them."""
 
     code: str
     arrays: dict[str, NDArray[Any]]
 
 
-@dataclass(slots=True)
-class Derived:
+class Derived(Struct):
     """home: the folder in which arrays are kept, a folder each; None: in memory alone."""
 
     home: Path | None = None
-    arrays: dict[str, Arrays] = field(default_factory=dict)
-    shared: dict[object, Any] = field(default_factory=dict)
+    arrays: dict[str, Arrays] = {}
+    shared: dict[object, Any] = {}
 
     __repr__ = short_repr
 

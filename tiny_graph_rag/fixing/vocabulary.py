@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.fixing.applying import with_words
@@ -41,16 +41,14 @@ MOST_REFERENCES = 5  # of a question, whose paths are looked at
 LONGEST_PATH = 4
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionEvidence:
+class QuestionEvidence(Struct, frozen=True):
     """words: stem → the word as the question has it. types: codes of relation types on the gold path."""
 
     words: dict[str, str]
     types: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedWord:
+class LearnedWord(Struct, frozen=True):
     """rows: of the questions that hold the word and whose gold path holds the type. holding: questions that
     hold the word."""
 

@@ -4,16 +4,16 @@ to the functions that write them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.messages import said
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """write: gives the file's content in pieces. suffixes: that choose the form; the first is that of a
     derived name. losses: what a graph has that the form can't hold, in words."""
 

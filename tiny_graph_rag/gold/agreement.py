@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import starmap
 from operator import eq, ne
+
+from msgspec import Struct
 
 GRADES = (0, 1, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatorAgreement:
+class AnnotatorAgreement(Struct, frozen=True):
     """judged: entities that both judged; same: of these judged equally. kappa, weighted: in [-1, 1], NaN
     where nothing was judged by both, or both gave everything one and the same grade."""
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from tiny_graph_rag.errors import DatasetError, UsageError, amount
 from tiny_graph_rag.gold.examples import EvalSet, Example
@@ -40,8 +42,7 @@ def _values(example: Example) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, (), [], "")}
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """doubled: (id, id) of questions with the same words but other ids, both kept. agreed: ids that several
     sets have in common; settled: ids that differed and were settled as asked."""
 

@@ -6,10 +6,10 @@ The pin of `NAME-eval.jsonl` is the file `NAME-eval.meta.json` in the same folde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from tiny_graph_rag.errors import DatasetError, InputError, wrong_value
 from tiny_graph_rag.files import read_bytes, sha256_of
@@ -36,8 +36,7 @@ class GoldPin(msgspec.Struct, omit_defaults=True):
     generated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """What has changed since a gold set was pinned to a graph.
 
     graph_changed, gold_changed: by SHA-256. lost: references that meant an entity and mean none now.

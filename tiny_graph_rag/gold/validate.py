@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import chain, product
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import Judgments, Reference, resolve
@@ -29,8 +29,7 @@ NEIGHBOURS = 3  # questions compared to each side in alphabetical order: near-du
 Severity = Literal["error", "warning"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """kind: such as "not in graph". said: what is wrong and what to do. id: of the question, "" for one about
     many."""
 
@@ -82,8 +81,7 @@ SAME_ID = "the id is used {n} times; the later ones were renamed"
 NO_ANSWER = "no answer, evidence or references: nothing can be scored"
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(Struct, frozen=True):
     """ceiling: mean share of references that the graph has, NaN without gold: no retrieval recalls more.
     All counts are of passages where a gold set names them by id and no entities.
 

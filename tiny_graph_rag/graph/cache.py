@@ -14,10 +14,12 @@ import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tiny_graph_rag.columns.stored import BadRecordError, Derived, new_folder, read_record, write_record
 from tiny_graph_rag.files import combined_sha256, sha256_of, stamp_of
@@ -34,8 +36,7 @@ CODE_BEHIND_COLUMNS = ("columns", "formats/graphs", "graph", "language", "linkin
 GRAPH = "graph"  # the folder of its columns; what is derived of it lies next to it
 
 
-@dataclass(frozen=True, slots=True)
-class GraphCache:
+class GraphCache(Struct, frozen=True):
     """folder: where caches lie; it may not exist yet."""
 
     folder: Path

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
+
+from msgspec import Struct
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -29,8 +30,7 @@ LEAST_OF_WORD = 4  # letters of a word of the long form that a text must have
 BEFORE = 160  # characters in front of the brackets that are looked at
 
 
-@dataclass(frozen=True, slots=True)
-class Abbreviation:
+class Abbreviation(Struct, frozen=True):
     """short: the letters. long: what they stand for. source: row of the entity whose name or text says so.
     rows: of the entities that are called by either form or by both, ascending. in_name: whether the name of
     `source` says so. unclear: rows called by the letters, where another long form has the same letters."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tiny_graph_rag.graph.tables import Entities
 from tiny_graph_rag.language.folding import fold, nfd
@@ -23,8 +23,7 @@ LIKE_ENOUGH = 0.7  # likeness below which a guess would only cost the reader's t
 SEPARATORS = re.compile("[,/&+、，·]")  # what people write between names, besides the `;` that a table wants
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(Struct, frozen=True):
     """likeness: in (0, 1], twice the letters in common, in order, over all letters."""
 
     name: str

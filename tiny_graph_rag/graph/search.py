@@ -7,8 +7,9 @@ begins 순, so that a list grows while a syllable is still being composed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc, nfd
@@ -21,8 +22,7 @@ _LEADING = str.maketrans(
 WORST_KIND = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EntitySearch:
+class EntitySearch(Struct, frozen=True, eq=False):
     """spellings: (the name or alias as it is compared, its entity). degrees: relations of each entity."""
 
     spellings: Sequence[tuple[str, int]]

@@ -79,13 +79,6 @@ class Bits(Struct, frozen=True, eq=False):
     entities: NDArray[np.signedinteger[Any]]
     bits: Counts
 
-    def of(self, entity: int) -> int:
-        return int(self.bits[self.entities == entity].sum())
-
-    @property
-    def most(self) -> int:
-        return int(self.bits.max(initial=0))
-
 
 NO_ROWS = np.zeros(0, dtype=np.int32)
 NOWHERE = NO_ROWS, np.zeros(0, dtype=np.int64)

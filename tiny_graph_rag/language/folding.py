@@ -13,7 +13,6 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Literal, NamedTuple
@@ -35,10 +34,11 @@ def nfd(text: str) -> str:
 def _normalized(form: Literal["NFC", "NFD"], text: str) -> str:
     """Longer runs of marks are normalised in parts: sorting one takes time with the square of its length, and
     a name of 100,000 marks would hold the program for half a minute."""
+    if len(text) <= LONGEST_RUN:
+        return unicodedata.normalize(form, text)
     cuts = [0]
-    if len(text) > LONGEST_RUN:
-        for run in _LONG_RUN.finditer(text):
-            cuts += range(run.start() + LONGEST_RUN, run.end(), LONGEST_RUN)
+    for run in _LONG_RUN.finditer(text):
+        cuts += range(run.start() + LONGEST_RUN, run.end(), LONGEST_RUN)
     parts = zip(cuts, [*cuts[1:], len(text)], strict=True)
     return "".join(unicodedata.normalize(form, text[start:end]) for start, end in parts)
 
@@ -106,9 +106,10 @@ LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Kh
 ALPHABETS = LETTERS + "\u3005-\u30ff"  # and kana
 HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 UNSPACED = ALPHABETS + HAN
-HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 HAS_HANGUL = re.compile("[가-힣]")
+IS_PLAIN = re.compile("[\0-\u02ff\u2010-\u206f가-힣]*")  # nothing unspaced, no marks
 # Compiled where a text needs them: classes of so many characters take milliseconds.
+HAS_UNSPACED = f"[{UNSPACED}]"
 # Places inside a word where a name may end: next to unspaced characters, before Hangul.
 _DIVISION = f"(?<!^)(?:(?=[가-힣{UNSPACED}])|(?<=[{UNSPACED}]))(?!$)"
 # 山 in 山の, not in 山田.
@@ -128,8 +129,7 @@ class Cut(NamedTuple):
     inside: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """The words of a text, one after the other.
 
     kept: the folded characters of all words, as `fold` gives them; firsts, lasts: of each the first and the
@@ -180,18 +180,26 @@ class Text:
 
     def is_one_of_a_run(self, start: int, end: int) -> bool:
         """Whether it is one character of an unspaced script in a run of the same script (山 in 山田)."""
-        is_one = end - start == 1 and HAS_UNSPACED.match(self.kept, start) is not None
+        if end - start > 1 or IS_PLAIN.fullmatch(self.kept[start:end]):
+            return False
+        is_one = re.match(HAS_UNSPACED, self.kept[start]) is not None
         return is_one and re.compile(_ALONE).match(self.whole, self.firsts[start]) is None
 
     def cuts(self) -> list[Cut]:
         """The text cut wherever a name may begin or end."""
         if self.kept.isascii():
             return [Cut(start, end, True, False) for start, end in zip(self.starts, self.ends, strict=True)]
-        cuts: list[Cut] = []
+        cuts, is_plain = [], IS_PLAIN.fullmatch(self.kept) is not None
         for first, word in zip(self.starts, self.words, strict=True):
             start, opens = 0, True
-            for end in (*(division.start() for division in re.finditer(_DIVISION, word)), len(word)):
-                inside = end < len(word) and HAS_UNSPACED.search(word, end - 1, end + 1) is None
+            if is_plain:
+                divisions = [place for place in range(1, len(word)) if "가" <= word[place] <= "힣"]
+            else:
+                divisions = [division.start() for division in re.finditer(_DIVISION, word)]
+            for end in (*divisions, len(word)):
+                inside = end < len(word) and (
+                    is_plain or re.search(HAS_UNSPACED, word[end - 1 : end + 1]) is None
+                )
                 cuts.append(Cut(first + start, first + end, opens, inside))
                 start, opens = end, not inside
         return cuts

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from pkgutil import get_data
 
 import numpy as np
@@ -114,6 +114,7 @@ _NO_RELATIONS = table("city country town region family group organization man wo
 KINDS_ASKED = frozenset[str]().union(*_ASKED.values())
 
 
+@lru_cache(4096)
 def asked_kind(word: str) -> frozenset[str]:
     """What a question word asks for, in words that types may have: `when` → time, date, year …"""
     for starts, kinds in _ASKED.items():
@@ -125,6 +126,11 @@ def asked_kind(word: str) -> frozenset[str]:
 def relation_asked(word: str) -> frozenset[str]:
     """The same in words that relations may have: `when` → time, date, year …"""
     return asked_kind(word) - _NO_RELATIONS
+
+
+def singular(word: str) -> str:
+    """The singular of a regular English plural; enough for the few nouns that kinds are called by."""
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
 
 
 @cache

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import KeyTable, key_of, keys_of
@@ -32,6 +33,7 @@ from tiny_graph_rag.files import stamp_of
 from tiny_graph_rag.language.folding import (
     HAN,
     HAS_HANGUL,
+    IS_PLAIN,
     LETTERS,
     UNSPACED,
     folded_letters,
@@ -95,7 +97,7 @@ IRREGULAR = str.maketrans("써커떠꺼해", "쓰크뜨끄하")
 # overlapping, as search engines index them. There a run of hiragana holds a sentence together and is no word,
 # a run of katakana is one.
 OVERLAPPING = {"ideographs": 2, "letters": 3}
-ASCII_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+PLAIN_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 
 @cache
@@ -111,7 +113,7 @@ def _word() -> re.Pattern[str]:
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each word, in order."""
-    for match in (ASCII_WORD if text.isascii() else _word()).finditer(text):
+    for match in (PLAIN_WORD if IS_PLAIN.fullmatch(text) else _word()).finditer(text):
         size = OVERLAPPING.get(match.lastgroup or "")
         if size is None:
             yield match.span()
@@ -127,10 +129,19 @@ def words_in(text: str) -> list[str]:
     return [text[start:end] for start, end in word_spans(text)]
 
 
-def words_of(text: str) -> list[tuple[str, int, int]]:
-    """The words of a text in order, folded, `X's` as X, with their characters in the text."""
+class Word(Struct, frozen=True):
+    """A word of a text, folded, and its characters in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text in order; `X's` is X."""
     return [
-        (POSSESSIVE.sub("", folded_letters(text[start:end])), start, end) for start, end in word_spans(text)
+        Word(POSSESSIVE.sub("", folded_letters(text[start:end])), start, end)
+        for start, end in word_spans(text)
     ]
 
 
@@ -175,8 +186,8 @@ def is_in_listed_language(text: str) -> bool:
     """Whether we know the function words of a text's language: whether most of its words are Korean, or
     English by the dictionary. Words with a capital inside the text are names and tell nothing. Short
     words stand in many languages' dictionaries: of several, half are our function words."""
-    words = enumerate(words_of(text))
-    telling = [word for place, (word, start, _) in words if not place or not text[start].isupper()]
+    words = words_of(text)
+    telling = [word.text for place, word in enumerate(words) if not place or not text[word.start].isupper()]
     short = [word for word in telling if len(word) <= SHORT and word.isascii() and word.isalpha()]
     if len(short) > 1 and 2 * sum(word in NAMELESS for word in short) < len(short):
         return False
@@ -277,20 +288,26 @@ def words_tried(texts: Iterable[str]) -> tuple[str, ...]:
     """
     words: dict[str, str] = {}
     for text in texts:
-        for word, start, end in words_of(text):
-            if word not in NAMELESS:
-                words.setdefault(word, POSSESSIVE.sub("", text[start:end]))
+        for word in words_of(text):
+            if word.text not in NAMELESS:
+                words.setdefault(word.text, POSSESSIVE.sub("", text[word.start : word.end]))
     return tuple(words.values())[:MOST_TRIED]
 
 
+SHORTEST = 4  # letters of a plural: `gas`, `was` and `his` are none
 NO_PLURALS = ("ss", "us", "is", "as", "os")  # class, status, Paris, Texas, chaos
 
 
-def singular(word: str) -> str:
-    """The singular of a regular English plural, by its ending alone: cities → city, boxes → boxe."""
+def singulars(word: str) -> Iterator[str]:
+    """Words in lower case of which this is the regular plural: cities → city, boxes → box or boxe."""
+    if len(word) < SHORTEST or word[-1] != "s" or not word.isascii() or not word.isalpha():
+        return
     if word.endswith("ies"):
-        return word[:-3] + "y"
-    return word if word.endswith(NO_PLURALS) else word.removesuffix("s")
+        yield word[:-3] + "y"
+    if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+        yield word[:-2]
+    if not word.endswith(NO_PLURALS):
+        yield word[:-1]
 
 
 LANGUAGE = "en"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
+from itertools import compress
 from typing import Self
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import found_in
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
@@ -157,16 +159,20 @@ class NameAndTextLinker(Linker):
         near = np.flatnonzero(bits >= NEAR_BEST * bits.max(initial=0))
         best = near[np.lexsort((self.graph.name_rank[entities[near]], -bits[near]))]
         best = best[: self.ranking.text_seeds]
+        seeds = entities[best]
+        held = words_held(self.index, words, seeds)
         return tuple(
-            Seed(entity, " ".join(words_held(self.index, words, entity)), None, None, TEXT, 1 / len(best))
-            for entity in entities[best].tolist()
+            Seed(entity, " ".join(its), None, None, TEXT, 1 / len(best))
+            for entity, its in zip(seeds.tolist(), held, strict=True)
         )
 
 
-def words_held(index: TextIndex, words: Iterable[str], entity: int) -> tuple[str, ...]:
-    """Those of the words that an entity's own texts hold, each once, in order."""
-    stems = ((word, content_stem(word)) for word in dict.fromkeys(words))
-    return tuple(word for word, stem in stems if stem is not None and index.own_bits(stem).of(entity))
+def words_held(index: TextIndex, words: Iterable[str], entities: NDArray[np.int64]) -> list[tuple[str, ...]]:
+    """Of each entity those of the words that its own texts hold, each once, in order."""
+    stems = {word: stem for word in words if (stem := content_stem(word)) is not None}
+    told = [index.own_bits(stem) for stem in stems.values()]
+    holds = np.array([found_in(bits.entities[bits.bits > 0], entities) for bits in told]).T.tolist()
+    return [tuple(compress(stems, its)) for its in holds or [()] * len(entities)]
 
 
 SHOWN = 5  # ids of questions without seeds that the message lists

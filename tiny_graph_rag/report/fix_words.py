@@ -6,8 +6,9 @@ Everything takes the content that `fixes_json` makes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tiny_graph_rag.messages import counted, signed, t, three
 
@@ -31,8 +32,7 @@ UNEVEN = 0.005  # between the gain of all and the sum of the kinds' from which o
 LONGEST_LIST = 6  # entries named in a line
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One change, or one kind of them. kind: whose questions it moves (`changes` of the content); ids: of the
     questions that it moves itself. gain, control: in words. samples: of the entries that it stands for."""
 

@@ -6,10 +6,10 @@ come from a fixed spring layout, the same on every run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import amount
@@ -21,8 +21,7 @@ SCRIPTS = ("data.js", "dom.js", "layout.js", "graph.js")
 STEPS = 300  # of the layout: more moves nothing that an eye would see at some hundred entities
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(Struct, frozen=True):
     """entities, relations: rows that are drawn. left_out: in words, what isn't and why."""
 
     entities: NDArray[np.int64]

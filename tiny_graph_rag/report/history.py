@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from tiny_graph_rag.config import changed_settings, find_setting, spelled_setting
 from tiny_graph_rag.errors import InputError
@@ -29,8 +29,7 @@ _EIGHTHS = "▁▂▃▄▅▆▇█"
 _KEPT_AT = re.compile(r"-\d{8}T\d{6}\.\d{6}Z$")
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Struct, frozen=True):
     """One results file. at: when it was made, by itself or else by its file's date (UTC). asked: the name of
     the gold set or of the selection from it (--limit, --tags, --ids), and the SHA-256 of the set. settings:
     not the default; None of an external run, which this program made by no settings. walks: whether hops

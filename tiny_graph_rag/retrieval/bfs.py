@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, found_in
@@ -90,19 +89,14 @@ class BfsRetriever(Retriever):
 
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """One walk serves all limits: paths of one hop more go on from those of one less."""
-        limits = tuple(sorted(set(hops)))
-        asked = [replace(question, id="") for question in questions]
-        different = list(dict.fromkeys(asked))  # a question that is given twice is ranked once
-        place, runs, done = {question: row for row, question in enumerate(different)}, [], 0
-        while done < len(different):
-            part = different[done : done + self.paths.at_once]
+        limits, runs, done = tuple(sorted(set(hops))), [], 0
+        while done < len(questions):
+            part = questions[done : done + self.paths.at_once]
             done += len(part)
-            ranked = self._ranked(part, limits, more=len(different) - done)
+            ranked = self._ranked(part, limits, more=len(questions) - done)
             runs.append([self._run(within, len(part)) for within in ranked])
-        chosen = np.array([place[question] for question in asked], np.int64)
         for limit in hops:
-            run = Run.concatenated([of_part[limits.index(limit)] for of_part in runs])
-            yield run if len(different) == len(asked) else run.of(chosen)
+            yield Run.concatenated([of_part[limits.index(limit)] for of_part in runs])
 
     def _ranked(self, questions: Sequence[LinkedQuestion], limits: Limits, more: int) -> list[Reached]:
         """The questions' rankings within each limit. more: questions that follow."""

@@ -8,10 +8,11 @@ ranked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import Retrieval
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
 LISTED = 8  # known names in a message where none is near
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Filters:
+class Filters(Struct, frozen=True, eq=False):
     """relations: bool (relations,), which may be walked. returned: bool (entities,), which may be answers.
     Each is None where all may.
     out, against: whether relations are walked in their own direction and against it.

@@ -23,18 +23,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import beyond, expanded, found_in, summed
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
-from tiny_graph_rag.graph.text_index import MILLI, Bits, TextIndex
+from tiny_graph_rag.graph.text_index import MILLI, TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.names import words_held
 from tiny_graph_rag.linking.question_words import (
@@ -53,8 +53,7 @@ NarrowColumn = NDArray[np.int32]
 Asked = tuple[tuple[str, ...], tuple[str, ...], Mentions]  # stems outside and inside the mentions
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """What a bit of each text score counts, in thousandths; mentioned: of words inside the question's
     mentions."""
 
@@ -71,8 +70,7 @@ FREE_TEXT = Weights(mentioned=0, neighbour=1000, pagerank=2000)
 UNTYPED = Weights(mentioned=500, neighbour=300, pagerank=1000)
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """The costs of one graph. typed: whether its relation types say something."""
 
     typed: bool
@@ -174,8 +172,9 @@ class TextScores:
     def _columns(self, asked: Asked, walks: Iterable[tuple[int, tuple[NDArray[np.int64], Column]]]) -> Column:
         """walks: of each mention, how often it stands there, and what it visits."""
         columns, (outside, inside, _) = np.zeros((3, len(self.graph)), np.int64), asked
-        own, columns[1] = self._by_words(outside)
-        columns[0] = own + self._sum_of(map(self._bits_of, inside)) * self._mentioned // MILLI
+        columns[0], columns[1] = self._by_words(outside)
+        mentioned = self.index.total(map(self._bits_of, inside))
+        columns[0, mentioned.rows] += mentioned.sums * self._mentioned // MILLI
         for times, (at, bits) in walks:
             columns[2, at] += times * bits
         if self._room:
@@ -187,21 +186,14 @@ class TextScores:
     def _by_words_of(self, stems: tuple[str, ...]) -> tuple[NarrowColumn, NarrowColumn]:
         """What words outside the mentions say of all entities and of their neighbours; kept, for questions
         that differ by the names in them share it."""
-        scores = [self.index.bits(stem) for stem in stems]
-        total = self.index.total(scores)
-        neighbour = self._neighbour(total.rows, total.sums)
-        return self._sum_of(scores).astype(np.int32), neighbour.astype(np.int32)
+        own, total = np.zeros(len(self.graph), np.int32), self.index.total(map(self.index.bits, stems))
+        own[total.rows] = total.sums
+        return own, self._neighbour(total.rows, total.sums).astype(np.int32)
 
     def words_in(self, question: LinkedQuestion, entity: int) -> tuple[str, ...]:
         """The question's words outside its mentions that the entity's own texts hold, in order."""
-        return words_held(self.index, tokens(without_seeds(question))[0].values(), entity)
-
-    def _sum_of(self, scores: Iterable[Bits]) -> Column:
-        """The sum of the scores of each entity."""
-        column = np.zeros(len(self.graph), dtype=np.int64)
-        for score in scores:
-            column[score.entities] += score.bits
-        return column
+        words = tokens(without_seeds(question))[0].values()
+        return words_held(self.index, words, np.array([entity]))[0]
 
     def _neighbour(self, rows: NDArray[np.int64], bits: Column) -> Column:
         """The most that a neighbour has, of those neighbours with so much that looking at them is cheap."""

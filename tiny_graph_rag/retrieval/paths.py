@@ -214,9 +214,7 @@ class CheapestPaths:
         end = weight[:, -1:] - weight + np.where(off_focus, self.prices.off_focus, 0)
         steps = steps_of(np.arange(weight.shape[1]), unexplained, _sorted(types), back, self.prices)
         least, ahead = least_of(weight, end, steps, unexplained, words, hops)
-        entities, relations = (np.zeros((count, size * words.any()), np.uint8) for size in self._size)
-        for number in np.flatnonzero(words).tolist():
-            self._mark(readings[number], relations[number], entities[number])
+        entities, relations = self._held(readings, is_told=bool(words.any()))
         # Another mention may fill everything that one leaves empty.
         others = np.array([min(len(one.mentions), MENTIONS) for one in given]) - 1
         slack = np.where(others > 0, others * self.prices.other_seed + end[:, 0] + self.prices.off_head, 0)
@@ -227,15 +225,21 @@ class CheapestPaths:
             wanted, enough, slack,
         )  # fmt: skip
 
-    def _mark(self, reading: Reading, relations: NDArray[np.uint8], entities: NDArray[np.uint8]) -> None:
-        """Mark the relations and entities whose texts hold the question's words."""
-        kinds = np.zeros(len(self._kinds.names) + 1, np.uint8)
-        for place, slot in enumerate(reading.slots):
-            kinds[list(slot.found.entity_types)] |= 1 << place
-            relations[slot.found.relations] |= 1 << place
-            entities[slot.found.entities] |= 1 << place
-        if kinds.any():
-            entities |= kinds[self._kinds.codes]
+    def _held(self, readings: Sequence[Reading], *, is_told: bool) -> list[NDArray[np.uint8]]:
+        """(questions, entities) and (questions, relations), the slots whose words their texts hold; without
+        columns where no question asks for texts."""
+        held = [np.zeros((len(readings), size * is_told), np.uint8) for size in self._size]
+        kinds = np.zeros((len(readings), len(self._kinds.names) + 1), np.uint8)
+        for number, reading in enumerate(readings):
+            for place, slot in enumerate(reading.slots):
+                kinds[number, list(slot.found.entity_types)] |= 1 << place
+                for mine, rows in zip(held, (slot.found.entities, slot.found.relations), strict=True):
+                    if len(rows):
+                        mine[number, rows] |= 1 << place
+        rows = np.flatnonzero(kinds.any(axis=1))
+        if len(rows):
+            held[0][rows] |= kinds[rows[:, None], self._kinds.codes]
+        return held
 
     # ---- several mentions
 

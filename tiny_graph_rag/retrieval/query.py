@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import RankingPrices
@@ -60,16 +60,15 @@ ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Texts:
+class Texts(Struct, frozen=True, eq=False):
     """Where a word stands in the graph's texts. weight: in thousandths, higher where the word is rarer.
 
     relations, entities: rows of those whose text holds it, ascending; entity_types: whose name does.
     """
 
     weight: int
-    relations: NDArray[np.signedinteger[Any]] = field(default_factory=lambda: NO_ROWS)
-    entities: NDArray[np.signedinteger[Any]] = field(default_factory=lambda: NO_ROWS)
+    relations: NDArray[np.signedinteger[Any]] = NO_ROWS
+    entities: NDArray[np.signedinteger[Any]] = NO_ROWS
     entity_types: frozenset[int] = frozenset()
 
 
@@ -156,8 +155,7 @@ class TextWords:
         return int(weight * (1 - math.log(1 + count) / math.log(1 + total)))
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """weight in thousandths: what an explanation pays that leaves it empty. types: relation types that fill
     it; found: relations and entities whose texts do. way_back: only a step back through the relation that was
     walked last fills it."""
@@ -166,11 +164,10 @@ class Slot:
     weight: int
     types: tuple[int, ...] = ()
     way_back: bool = False
-    found: Texts = field(default_factory=lambda: Texts(0))
+    found: Texts = Texts(0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class Reading(Struct, frozen=True, eq=False):
     """slots: in the order in which a walk from the seed should fill them. focus, head: bits of slots.
 
     unexplained: price of a step that nothing speaks for. asks: for what: ANYTHING, OTHERS than the seeds, or
@@ -215,8 +212,7 @@ class _Claim(NamedTuple):
     part: int
 
 
-@dataclass(slots=True)
-class _Mention:
+class _Mention(Struct):
     types: list[int]
     places: list[int]  # of its own words
     weight: int

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from tiny_graph_rag.answers.records import Answers
 from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES
@@ -20,8 +19,7 @@ from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 BOUNDS = {**dict.fromkeys(QUALITIES, (0.0, 5.0)), "accuracy": (-0.25, 1.0)}  # of scores that leave [0, 1]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerSlice:
+class AnswerSlice(Struct, frozen=True):
     """rows: the questions of the slice. answered: with a text; failed: with an error; abstained: of the
     answered, those that say that they have no answer. unjudged: score → answers that count as its worst value
     because no verdict could be had or read."""
@@ -34,8 +32,7 @@ class AnswerSlice:
     unjudged: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """The answers of an evaluation, overall and by tag."""
 
     answers: Answers

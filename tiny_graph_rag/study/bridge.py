@@ -8,8 +8,10 @@ question. What answer and evidence both name is nearly always meant; the rest is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
 
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.formats.gold.drafts import Candidate, Draft
@@ -29,8 +31,7 @@ AROUND = 80  # characters shown on each side of a name
 LONGEST_ANSWER = 60  # words from which an answer is an essay, whose names are not all asked for
 
 
-@dataclass(frozen=True, slots=True)
-class Bridged:
+class Bridged(Struct, frozen=True):
     """drafts: in file order. found, accepted: questions with a candidate, with a reference accepted.
     references: accepted ones of all questions. silent: ids of questions whose texts name no entity beyond
     the question's own. long: questions whose answer is too long for accepting."""
@@ -151,7 +152,7 @@ def _is_asked(graph: KnowledgeGraph, entity: int, asked: tuple[str, ...]) -> boo
 
 
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(word) for word, *_ in words_of(text))
+    return tuple(stem(word.text.casefold()) for word in words_of(text))
 
 
 def _stands_in(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:

@@ -30,9 +30,7 @@ from tiny_graph_rag.formats.words import (
     RESPONSE_KEYS,
     TEXT_KEYS,
     TYPE_KEYS,
-    WHOLES,
 )
-from tiny_graph_rag.run import Relation
 
 LISTED = {*NAMES_OR_ANSWER}.union(*FIELDS.values())
 TEXTS_JUDGED = ("reference_entities", "reference_texts")
@@ -44,7 +42,7 @@ OLD_NAMES = {"reference_relations": "reference_relationships"}  # of our own for
 _DOCUMENT = re.compile(r"\.[a-zA-Z]{2,5}(?:[#:?].*)?$|^[a-z]+://|/")
 LONGEST_TYPE = 60  # characters; what is longer is no category
 _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
-_FILE_PATH = re.compile(r"^[^<>\[\]()]*(?:/[^<>\[\]()]*|\.\w{2,5})$")
+_FILE_PATH = re.compile(r"^[^<>\[\]]*(?:/[^<>\[\]]*|\.\w{2,5})$")
 _ID = re.compile(r"\S")
 QUERY_TEXTS = ("string", *LANGUAGES)
 LONGEST_NAME = 60  # characters of one name, where a column holds names or answers
@@ -78,8 +76,7 @@ def is_question(row: Mapping[str, Any]) -> bool:
         for name, value in row.items()
         if name != "prompts" and not (value and is_texts(value))  # a list of questions is a column of them
     }
-    is_turn = bool(plain & {"speaker", "role"})  # of a conversation
-    return (bool(plain & {*QUERY_KEYS}) and not is_turn) or "reference_entities" in row
+    return bool(plain & {*QUERY_KEYS}) or "reference_entities" in row
 
 
 def ours(
@@ -141,7 +138,7 @@ def _meant(row: Mapping[str, Any], keys: dict[str, str]) -> dict[str, str]:
         origins = [key for name in ORIGIN_KEYS for key in (name, f"{name}s") if key in keys]
         origins = [key for key in origins if _are(_ID if "_id" in key else _DOCUMENT, row[keys[key]])]
         found |= dict.fromkeys(origins, "reference_chunks")
-    return {key: found[key] for key in sorted(found, key=_is_whole)}
+    return found
 
 
 def _are(pattern: re.Pattern[str], value: Any) -> bool:
@@ -308,36 +305,17 @@ def _chunks(value: Any) -> list[str] | None:
 
 def _id_in(item: Mapping[str, Any]) -> Any:
     """The id that a passage or a judgment names, None where it names none."""
-    ids = {folded(key): id for key, id in item.items() if f"_{folded(key)}".endswith("_id") and is_id(id)}
-    return next((ids[key] for key in sorted(ids, key=_is_whole)), None)
-
-
-def _is_whole(key: str) -> bool:
-    """Whether an id is of a whole document, of which another key may name the part."""
-    return bool(WHOLES & {*key.split("_")})
+    return next((id for key, id in item.items() if f"_{folded(key)}".endswith("_id") and is_id(id)), None)
 
 
 def _is_rejected(item: Any) -> bool:
     return isinstance(item, dict) and any(item.get(key) == 0 for key in GRADE_NAMES)
 
 
-def relation(item: Any) -> Relation | None:
-    """Of [source, type, target], an object with two ends, or an id; None for anything else."""
-    from tiny_graph_rag.formats.runs.items import relation_of  # most gold sets have none
-
-    try:
-        return relation_of(item)
-    except ValueError:
-        return Relation("", "", "", item) if isinstance(item, str) and item else None
-
-
 def _relations(value: Any) -> list[Any] | None:
     """Triples as they are: [source, type, target], an object, or an id."""
-    return (
-        value
-        if isinstance(value, list) and value and not is_texts(value) and all(map(relation, value))
-        else None
-    )
+    sound = isinstance(value, list) and value and all(isinstance(one, list | dict | str) for one in value)
+    return value if sound and not is_texts(value) else None
 
 
 # Fields of several names → the signs between them in one cell.

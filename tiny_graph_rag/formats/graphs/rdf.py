@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from tiny_graph_rag.errors import GraphError, optional
 from tiny_graph_rag.files import mapped
@@ -150,8 +151,7 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
 Fact = tuple[str, str, str]
 
 
-@dataclass(slots=True)
-class _Resource:
+class _Resource(Struct):
     """What literals and types say of a resource. names, literals: with their languages."""
 
     names: list[tuple[str, str]] = field(default_factory=list)

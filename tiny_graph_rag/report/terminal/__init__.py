@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TextIO
+
+from msgspec import Struct
 
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import UNDEFINED, t, three
@@ -33,8 +34,7 @@ class StrongLine(str):
 Shown = str | View  # a line, or a table
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
+class Console(Struct, frozen=True):
     """width: of a terminal, in columns; None for a pipe or a file."""
 
     stream: TextIO
