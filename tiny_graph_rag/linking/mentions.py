@@ -23,6 +23,7 @@ from tiny_graph_rag.language.folding import (
     HAS_HANGUL,
     Cut,
     Text,
+    fold,
     is_dropped,
     nfc,
     spaced,
@@ -85,7 +86,8 @@ class MentionFinder:
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
         known = lru_cache(SPELLINGS_KEPT)
-        self.spelled = known(lambda row: Text.of(names.spelling(row)))
+        self.folded = known(lambda row: fold(names.spelling(row)))
+        self.breaks = known(lambda row: Text.of(names.spelling(row)).ends[:-1])
         self.letters = known(lambda row: letters_of(names.spelling(row)))
         self._stems = stems_of_types(graph)
 
@@ -120,7 +122,7 @@ class Sentence:
 
     def _looked_up(self, kept: str) -> Iterator[NameReading]:
         """The stretches that are spellings. kept: the text's, or the same without accents."""
-        table, spelled, cuts = self.names.table, self.finder.spelled, self.text.cuts()
+        table, folded, cuts = self.names.table, self.finder.folded, self.text.cuts()
         for first, (start, _, opens, _) in enumerate(cuts):
             limit = start + table.longest(kept[start : start + BEGINNING]) if opens else 0
             for place in range(first, len(cuts)):
@@ -128,7 +130,7 @@ class Sentence:
                 if cut.end > limit:
                     break
                 stretch = kept[start : cut.end]
-                rows = [row for row in table.rows_of(key_of(stretch)) if spelled(row).kept == stretch]
+                rows = [row for row in table.rows_of(key_of(stretch)) if folded(row) == stretch]
                 fit = self._fit(start, cut) if rows else ParticleFit.NONE
                 if fit is not ParticleFit.NONE:
                     yield NameReading(start, cut.end, rows, fit)
@@ -192,10 +194,10 @@ class Sentence:
 
     def _is_respaced(self, reading: NameReading) -> bool:
         """Whether no spelling is divided into the same words; in Hangul any will do."""
-        start, end = self.text.span(reading.start, reading.end)
-        ends = Text.of(self.text.whole[start:end]).ends
-        hangul = HAS_HANGUL.search(self.text.kept, reading.start, reading.end) is not None
-        return not hangul and all(self.finder.spelled(row).ends != ends for row in reading.rows)
+        start, end, ends = reading.start, reading.end, self.text.ends
+        breaks = [stop - start for stop in ends if start < stop < end]
+        hangul = HAS_HANGUL.search(self.text.kept, start, end) is not None
+        return not hangul and all(self.finder.breaks(row) != breaks for row in reading.rows)
 
     def _apart(self, readings: Sequence[NameReading]) -> list[NameReading]:
         """Of readings on the same place one, in the text's order: one that is divided into the same words,
@@ -228,7 +230,7 @@ class Sentence:
         if _stands_at(first, self.text.whole, start):  # punctuation at its ends belongs to it
             start -= _lead(first)
             end = start + len(first)
-        if self.finder.spelled(rows[0]).kept != self.text.kept[reading.start : reading.end]:
+        if self.finder.folded(rows[0]) != self.text.kept[reading.start : reading.end]:
             rule = "accent"
         elif kind != NAME:
             rule = RULES[kind]
