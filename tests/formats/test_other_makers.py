@@ -172,6 +172,21 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"question": QUESTION, "gold_paths": [KEEPS], "expected_path": "(a)-[:R]->(b)"},
         {"reference_relations": (Relation(*KEPT),), "reference_chunks": ()},
     ),
+    "contexts by their files": (
+        {**ASKED, "contexts": ["bees.html"]},
+        TRUTH | {"reference_chunks": ("bees.html",), "reference_texts": ()},
+    ),
+    "a context with a slash": (
+        {**ASKED, "contexts": ["Ann and/or Ben"]}, {"reference_texts": ("Ann and/or Ben",)},
+    ),
+    "the part before the whole": (
+        {"question": QUESTION, "expect_book_id": "b1", "expect_chunk_id": "c1"},
+        {"reference_chunks": ("c1",)},
+    ),
+    "evidence by its place": (
+        {"q": QUESTION, "gold_evidence": [{"doc_id": "d1", "element_id": "e7"}], "gold_paths": [["Lead"]]},
+        {"reference_chunks": ("e7",), "reference_relations": ()},
+    ),
     "a long path is no passage": (
         {"question": QUESTION, "expected_paths": ["02/All that was said and written of bees this year.md"]},
         {"reference_chunks": ("02/All that was said and written of bees this year.md",)},
@@ -336,6 +351,11 @@ REFUSED = [  # name, content, and what is said of it
     ("q.txt", "1,2,3\n4,5,6\n", "rows of numbers"),
     ("q.txt", "who keeps bees\tkeeps\tanna\nwho else\tis\tben\n", "'question'; it has: who keeps bees"),
     ("q.txt", "1\t1\tbees\n1\t2\tcats\n", "the column '1' is given twice"),
+    (
+        "calls.json",  # nor is what somebody says in a conversation
+        '[{"id": "a", "dialog": [{"speaker": "agent", "text": "Hello, how can I help?"}]}]',
+        "'query' is missing in all 1 records; they have: id, dialog",
+    ),
     (
         "cases.json",  # a query in an expected answer is no question
         '{"cases": [{"message": {"content": "How?"}, "ground_truth": {"calls": {"tool": {"query": "a"}}}}]}',

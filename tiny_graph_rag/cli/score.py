@@ -97,6 +97,8 @@ def score(
     for line in opened.notes():
         session.warn(line)
     scored = collected.found.overall.measures
+    if any(measure.kind.name == "contest_map" for measure in scored):
+        session.say("contest_map counts duplicates, and leaves out questions that the run doesn't have")
     if graph is not None and match is not None and not any(measure.of == PASSAGES for measure in scored):
         session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     _show(session, opened, wish, collected, request.run.name, on_graph=knowledge is not None)

@@ -184,8 +184,8 @@ HEADER_WORDS = _set(
 QUERY_KEYS = _keys(
     """
     query question q claim user_input input input_text msg messages prompt prompts user_query user_question
-    question_text query_text text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta
-    questão вопрос frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม प्रश्न প্রশ্ন
+    question_text query_text claim_text text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta
+    pergunta questão вопрос frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม प्रश्न প্রশ্ন
     سؤال السؤال سوال user_message
     """
 )
@@ -218,7 +218,7 @@ QUALIFIERS = _set(
     """
 )
 RETRIEVED = _set("retrieved returned found predicted ranked search top selected fetched")
-NEGATIONS = _set("not no nao não forbid forbidden avoid wrong incorrect irrelevant score rank count")
+NEGATIONS = _set("not no nao não forbid forbidden avoid wrong incorrect irrelevant score rank count label")
 # what such a key speaks of → its nouns
 NOUNS = _table(
     """
@@ -234,6 +234,9 @@ NOUNS = _table(
     ids: id ids
     """
 )
+WHOLES = _set(
+    "doc docs document documents book file source sources page title titles"
+)  # of which passages are parts
 # `expected_source_contains` speaks of the source.
 CONTAINING = _set("contain contains include includes conter contener")
 # Without a qualifier it is where the question comes from, if its value is a file, an address or an id.

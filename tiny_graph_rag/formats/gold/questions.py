@@ -16,7 +16,7 @@ from msgspec import Struct
 from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind, nearest
 from tiny_graph_rag.formats.detection import Format, registering
-from tiny_graph_rag.formats.gold.records import holds_names, is_ours, is_question, ours
+from tiny_graph_rag.formats.gold.records import holds_names, is_ours, is_question, ours, relation
 from tiny_graph_rag.formats.records import folded, is_id, is_texts, records
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS, STATEMENTS
@@ -24,7 +24,6 @@ from tiny_graph_rag.gold.examples import HIGHEST, PATTERN, EvalSet, Example
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.registry import Registry
-from tiny_graph_rag.run import Relation
 
 STRING_LISTS = (
     "tags",
@@ -279,7 +278,7 @@ def example_of(row: Mapping[str, Any], number: int, record: Any = None) -> Examp
         reference_entities=tuple(name for name in row.get("reference_entities") or () if name not in highly),
         ground_truth=(truth,) if isinstance(truth, str) else tuple(truth or ()),
         reference_relations=tuple(
-            dict.fromkeys(filter(None, map(_relation, row.get("reference_relations") or ())))
+            dict.fromkeys(filter(None, map(relation, row.get("reference_relations") or ())))
         ),
         group=str(row["group"]) if row.get("group") is not None else None,
         unknown={key: value for key, value in row.items() if key != "query" and key not in IS_RIGHT},
@@ -321,21 +320,11 @@ def _as_list(value: str) -> str:
     return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
 
 
-def _relation(item: Any) -> Relation | None:
-    """Of [source, type, target], an object with two ends, or an id; None for anything else."""
-    from tiny_graph_rag.formats.runs.items import relation_of  # most gold sets have none
-
-    try:
-        return relation_of(item)
-    except ValueError:
-        return Relation("", "", "", item) if isinstance(item, str) and item else None
-
-
 IS_RIGHT: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(LISTS, is_texts),
     **dict.fromkeys(("id", "group"), is_id),
     "ground_truth": lambda value: isinstance(value, str) or is_texts(value),
-    "reference_relations": lambda value: isinstance(value, list) and all(map(_relation, value)),
+    "reference_relations": lambda value: isinstance(value, list) and all(map(relation, value)),
 }
 WANTED = {  # the message about a field whose value is not right
     **dict.fromkeys(LISTS, NOT_STRINGS),

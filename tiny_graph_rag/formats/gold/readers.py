@@ -27,6 +27,7 @@ from tiny_graph_rag.formats.words import (
     RELATION_LISTS,
 )
 from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.inputs import bare_name
 
 _NO_QUESTION = ("text", "input", "messages")  # a column of a run too, where ids of documents are next to it
 NO_GRADE = "the grade must be a whole number of at most nine digits, got {row}"
@@ -182,9 +183,11 @@ def read_table_gold(path: Path) -> list[Example]:
         raise DatasetError.at(
             f"{path.name}:1",
             "no column 'query' or 'question'; it has: {names}. Rename the column of the questions to "
-            "'question' and that of the references to 'references'. A table of judgments has 'query_id' and "
-            "'doc_id'. Where the first line is data, add a line of names above it",
+            "'question' and that of the references to 'references', or write 'query: COLUMN' in {file}. A "
+            "table of judgments has 'query_id' and 'doc_id'. Where the first line is data, add a line of "
+            "names above it",
             names=", ".join(name for name in names if name),
+            file=f"{bare_name(path)}-columns.yaml",
         )
     asked = next((name for name in names if name != question and folded(name) in QUERY_KEYS), "")
     judged = list(rows)

@@ -30,7 +30,9 @@ from tiny_graph_rag.formats.words import (
     RESPONSE_KEYS,
     TEXT_KEYS,
     TYPE_KEYS,
+    WHOLES,
 )
+from tiny_graph_rag.run import Relation
 
 LISTED = {*NAMES_OR_ANSWER}.union(*FIELDS.values())
 TEXTS_JUDGED = ("reference_entities", "reference_texts")
@@ -42,7 +44,8 @@ OLD_NAMES = {"reference_relations": "reference_relationships"}  # of our own for
 _DOCUMENT = re.compile(r"\.[a-zA-Z]{2,5}(?:[#:?].*)?$|^[a-z]+://|/")
 LONGEST_TYPE = 60  # characters; what is longer is no category
 _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
-_FILE_PATH = re.compile(r"^[^<>\[\]]*(?:/[^<>\[\]]*|\.\w{2,5})$")
+_FILE_PATH = re.compile(r"^[^<>\[\]()]*(?:/[^<>\[\]()]*|\.\w{2,5})$")
+_FILE = re.compile(r"^\S+(?:\.[a-zA-Z]{2,5}|/\S+)$")
 _ID = re.compile(r"\S")
 QUERY_TEXTS = ("string", *LANGUAGES)
 LONGEST_NAME = 60  # characters of one name, where a column holds names or answers
@@ -76,7 +79,8 @@ def is_question(row: Mapping[str, Any]) -> bool:
         for name, value in row.items()
         if name != "prompts" and not (value and is_texts(value))  # a list of questions is a column of them
     }
-    return bool(plain & {*QUERY_KEYS}) or "reference_entities" in row
+    is_turn = bool(plain & {"speaker", "role"})  # of a conversation
+    return (bool(plain & {*QUERY_KEYS}) and not is_turn) or "reference_entities" in row
 
 
 def ours(
@@ -126,6 +130,8 @@ def _meant(row: Mapping[str, Any], keys: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for folded_key, key in reversed(list(keys.items())):
         value, thing = row[key], thing_meant(folded_key, QUALIFIERS)
+        if folded_key in FIELDS["reference_texts"] and _are(_FILE, value):
+            found[folded_key] = "reference_chunks"  # names of files, not texts
         if thing is None or folded_key in LISTED or isinstance(value, float | bool) or not value:
             continue
         field = MEANT[thing]
@@ -138,7 +144,7 @@ def _meant(row: Mapping[str, Any], keys: dict[str, str]) -> dict[str, str]:
         origins = [key for name in ORIGIN_KEYS for key in (name, f"{name}s") if key in keys]
         origins = [key for key in origins if _are(_ID if "_id" in key else _DOCUMENT, row[keys[key]])]
         found |= dict.fromkeys(origins, "reference_chunks")
-    return found
+    return {key: found[key] for key in sorted(found, key=_is_whole)}
 
 
 def _are(pattern: re.Pattern[str], value: Any) -> bool:
@@ -162,7 +168,8 @@ def _spellings(
     keys: Mapping[str, str], meant: Mapping[str, str], names: frozenset[str], *, own: bool
 ) -> dict[str, tuple[str, ...]]:
     """Field → the keys under which it may stand in this record, by what else the record holds."""
-    spelled = dict(FIELDS)
+    files = [key for key in meant if key in FIELDS["reference_texts"]]
+    spelled = FIELDS | {"reference_texts": tuple(k for k in FIELDS["reference_texts"] if k not in files)}
     if not own:
         spelled["query"] = ("question", *QUERY_KEYS)  # next to one, `query` is in SPARQL or SQL
     for key, field in meant.items():
@@ -305,17 +312,36 @@ def _chunks(value: Any) -> list[str] | None:
 
 def _id_in(item: Mapping[str, Any]) -> Any:
     """The id that a passage or a judgment names, None where it names none."""
-    return next((id for key, id in item.items() if f"_{folded(key)}".endswith("_id") and is_id(id)), None)
+    ids = {folded(key): id for key, id in item.items() if f"_{folded(key)}".endswith("_id") and is_id(id)}
+    return next((ids[key] for key in sorted(ids, key=_is_whole)), None)
+
+
+def _is_whole(key: str) -> bool:
+    """Whether an id is of a whole document, of which another key may name the part."""
+    return bool(WHOLES & {*key.split("_")})
 
 
 def _is_rejected(item: Any) -> bool:
     return isinstance(item, dict) and any(item.get(key) == 0 for key in GRADE_NAMES)
 
 
+def relation(item: Any) -> Relation | None:
+    """Of [source, type, target], an object with two ends, or an id; None for anything else."""
+    from tiny_graph_rag.formats.runs.items import relation_of  # most gold sets have none
+
+    try:
+        return relation_of(item)
+    except ValueError:
+        return Relation("", "", "", item) if isinstance(item, str) and item else None
+
+
 def _relations(value: Any) -> list[Any] | None:
     """Triples as they are: [source, type, target], an object, or an id."""
-    sound = isinstance(value, list) and value and all(isinstance(one, list | dict | str) for one in value)
-    return value if sound and not is_texts(value) else None
+    return (
+        value
+        if isinstance(value, list) and value and not is_texts(value) and all(map(relation, value))
+        else None
+    )
 
 
 # Fields of several names → the signs between them in one cell.
