@@ -270,6 +270,7 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
     ("break.csv", '질문,정답,태그\n누가 싸웠어?,"점순\n나",다중홉\n', GOLD),
     ("list.csv", '질문,정답,태그\n누가 싸웠어?,"[""점순"", ""나""]",다중홉\n', GOLD),
     ("answers.csv", "question,answers\nWho?,Bob\n", {"ground_truth": ("Bob",), "judged": False}),
+    ("roles.jsonl", json.dumps({"question": "Who?", "role": "clerk", "answer": "Ann"}), {"query": "Who?"}),
     ("plural.csv", "Questions,Answers\nWho?,Bob\n", {"query": "Who?", "ground_truth": ("Bob",)}),
     (
         "spanish.json",

@@ -234,9 +234,8 @@ NOUNS = _table(
     ids: id ids
     """
 )
-WHOLES = _set(
-    "doc docs document documents book file source sources page title titles"
-)  # of which passages are parts
+# Passages are parts of these: an id of one counts after that of a part.
+WHOLES = _set("doc docs document documents book file source sources page title titles")
 # `expected_source_contains` speaks of the source.
 CONTAINING = _set("contain contains include includes conter contener")
 # Without a qualifier it is where the question comes from, if its value is a file, an address or an id.

@@ -79,8 +79,9 @@ def is_question(row: Mapping[str, Any]) -> bool:
         for name, value in row.items()
         if name != "prompts" and not (value and is_texts(value))  # a list of questions is a column of them
     }
-    is_turn = bool(plain & {"speaker", "role"})  # of a conversation
-    return (bool(plain & {*QUERY_KEYS}) and not is_turn) or "reference_entities" in row
+    asked = plain & {*QUERY_KEYS}
+    is_turn = asked <= {"text"} and bool(plain & {"speaker", "role"})  # of a conversation
+    return (bool(asked) and not is_turn) or "reference_entities" in row
 
 
 def ours(
@@ -337,11 +338,8 @@ def relation(item: Any) -> Relation | None:
 
 def _relations(value: Any) -> list[Any] | None:
     """Triples as they are: [source, type, target], an object, or an id."""
-    return (
-        value
-        if isinstance(value, list) and value and not is_texts(value) and all(map(relation, value))
-        else None
-    )
+    is_sound = isinstance(value, list) and bool(value) and not is_texts(value) and all(map(relation, value))
+    return value if is_sound else None
 
 
 # Fields of several names → the signs between them in one cell.
