@@ -10,8 +10,8 @@ import pytest
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import TextIndex
-from tiny_graph_rag.language.kinds import relation_asked, singular
-from tiny_graph_rag.language.words import is_function_word, likeness, stem, words_of_name
+from tiny_graph_rag.language.kinds import relation_asked
+from tiny_graph_rag.language.words import is_function_word, likeness, singular, stem, words_of_name
 from tiny_graph_rag.linking.question_words import NO_WORD, RelationWords
 from tiny_graph_rag.retrieval.query import Reader, TextWords
 

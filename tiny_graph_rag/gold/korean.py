@@ -17,9 +17,9 @@ from tiny_graph_rag.gold.patterns import RelationStep
 from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.inflection import infinitive
-from tiny_graph_rag.language.kinds import Kind, singular
+from tiny_graph_rag.language.kinds import Kind
 from tiny_graph_rag.language.particles import with_particle
-from tiny_graph_rag.language.words import words_of_name
+from tiny_graph_rag.language.words import singular, words_of_name
 
 _MARK = re.compile("~(으로|[이을과](?= ))?")
 _OWN = re.compile("(나의?|내|저의?|제|너의?|네|우리) |.$")  # a name that begins so, or has one letter

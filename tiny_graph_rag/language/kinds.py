@@ -128,11 +128,6 @@ def relation_asked(word: str) -> frozenset[str]:
     return asked_kind(word) - _NO_RELATIONS
 
 
-def singular(word: str) -> str:
-    """The singular of a regular English plural; enough for the few nouns that kinds are called by."""
-    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
-
-
 @cache
 def _words_beside() -> dict[str, frozenset[str]]:
     """Of each word all that its groups hold."""

@@ -34,7 +34,7 @@ from tiny_graph_rag.language.function_words import (
     table,
 )
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
-from tiny_graph_rag.language.words import is_dictionary_word, lemma, singulars
+from tiny_graph_rag.language.words import is_dictionary_word, lemma, singular
 
 OUTSIDE, OPEN, CLOSED = r"[^()（）\[\]]+?", r"\s*[(（\[]\s*", r"\s*[)）\]]\s*"
 BRACKETED = re.compile(rf"\s*(?P<before>{OUTSIDE}){OPEN}(?P<inside>{OUTSIDE}){CLOSED}")
@@ -54,6 +54,7 @@ Y_VOWELS = "\u1163\u1164\u1167\u1168\u116d\u1172\u1175"  # ㅑ ㅒ ㅕ ㅖ ㅛ �
 
 ARTICLES = table("the a an")
 AND = table("and & + 및")
+SHORTEST_PLURAL = 4  # letters: `gas`, `was` and `his` are none
 PLURALS = table("children feet teeth geese mice")  # irregular ones; those in -men are marked by their ending
 # Words whose plural means something else: a security and the securities of a market.
 OTHER_PLURALS = table("""
@@ -356,14 +357,14 @@ def _singular(word: str) -> str:
     """The singular of an English plural; any other word as it is."""
     if word in OTHER_PLURALS:
         return word
-    form, options = lemma(word), list(singulars(word))
+    form = lemma(word)
     if word in PLURALS or (word.endswith("men") and len(word) > 3):
         return form
     if word.endswith("omas") and len(word) > len("thomas"):  # gliomas
         return word[:-1]
-    if form in options or f"{form}s" == word:
-        return form
-    return options[-1] if options and form == word else word
+    if word[-1] != "s" or len(word) < SHORTEST_PLURAL or not word.isascii():
+        return word
+    return singular(word) if form == word else form if word.startswith(form[:-1]) else word
 
 
 def _without_particle(word: str, *, last: bool, alone: bool, off: set[Difference]) -> str:

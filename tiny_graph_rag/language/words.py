@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import KeyTable, key_of, keys_of
@@ -129,19 +128,10 @@ def words_in(text: str) -> list[str]:
     return [text[start:end] for start, end in word_spans(text)]
 
 
-class Word(Struct, frozen=True):
-    """A word of a text, folded, and its characters in the text."""
-
-    text: str
-    start: int
-    end: int
-
-
-def words_of(text: str) -> list[Word]:
-    """The words of a text in order; `X's` is X."""
+def words_of(text: str) -> list[tuple[str, int, int]]:
+    """The words of a text in order, folded, `X's` as X, with their characters in the text."""
     return [
-        Word(POSSESSIVE.sub("", folded_letters(text[start:end])), start, end)
-        for start, end in word_spans(text)
+        (POSSESSIVE.sub("", folded_letters(text[start:end])), start, end) for start, end in word_spans(text)
     ]
 
 
@@ -186,8 +176,8 @@ def is_in_listed_language(text: str) -> bool:
     """Whether we know the function words of a text's language: whether most of its words are Korean, or
     English by the dictionary. Words with a capital inside the text are names and tell nothing. Short
     words stand in many languages' dictionaries: of several, half are our function words."""
-    words = words_of(text)
-    telling = [word.text for place, word in enumerate(words) if not place or not text[word.start].isupper()]
+    words = enumerate(words_of(text))
+    telling = [word for place, (word, start, _) in words if not place or not text[start].isupper()]
     short = [word for word in telling if len(word) <= SHORT and word.isascii() and word.isalpha()]
     if len(short) > 1 and 2 * sum(word in NAMELESS for word in short) < len(short):
         return False
@@ -288,26 +278,20 @@ def words_tried(texts: Iterable[str]) -> tuple[str, ...]:
     """
     words: dict[str, str] = {}
     for text in texts:
-        for word in words_of(text):
-            if word.text not in NAMELESS:
-                words.setdefault(word.text, POSSESSIVE.sub("", text[word.start : word.end]))
+        for word, start, end in words_of(text):
+            if word not in NAMELESS:
+                words.setdefault(word, POSSESSIVE.sub("", text[start:end]))
     return tuple(words.values())[:MOST_TRIED]
 
 
-SHORTEST = 4  # letters of a plural: `gas`, `was` and `his` are none
 NO_PLURALS = ("ss", "us", "is", "as", "os")  # class, status, Paris, Texas, chaos
 
 
-def singulars(word: str) -> Iterator[str]:
-    """Words in lower case of which this is the regular plural: cities → city, boxes → box or boxe."""
-    if len(word) < SHORTEST or word[-1] != "s" or not word.isascii() or not word.isalpha():
-        return
+def singular(word: str) -> str:
+    """The singular of a regular English plural, by its ending alone: cities → city, boxes → boxe."""
     if word.endswith("ies"):
-        yield word[:-3] + "y"
-    if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
-        yield word[:-2]
-    if not word.endswith(NO_PLURALS):
-        yield word[:-1]
+        return word[:-3] + "y"
+    return word if word.endswith(NO_PLURALS) else word.removesuffix("s")
 
 
 LANGUAGE = "en"

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.language.folding import Text
@@ -70,16 +69,9 @@ _NOT_PRONOUNS = table("그만 그대로 이만 이대로 그나마 그보다 그
 _AFTER_BARE = table("말고 외에 이외에 외 밖에 대신 혼자 자신 역시 또한")
 
 
-class Pronoun(Struct, frozen=True):
-    """start, end: its characters in the text, a demonstrative before it included."""
-
-    start: int
-    end: int
-    reference: Referent
-
-
-def pronouns(text: str) -> list[Pronoun]:
-    """The pronouns of a text, in order, their particles left out."""
+def pronouns(text: str) -> list[tuple[int, int, Referent]]:
+    """The pronouns of a text, in order: where each stands, with a demonstrative before it and no particles
+    behind it, and what it may stand for."""
     whole = Text.of(text)
     words, standing = whole.words, []
     for place, word in enumerate(words):
@@ -95,7 +87,7 @@ def pronouns(text: str) -> list[Pronoun]:
         if reference is not None:
             start = whole.starts[place]
             first = whole.starts[place - 1] if noun else start
-            standing.append(Pronoun(*whole.span(first, start + length), reference))
+            standing.append((*whole.span(first, start + length), reference))
     return standing
 
 
@@ -128,13 +120,11 @@ def from_context(
     named = {entity for mention in mentions for entity in mention.entities}
     taken: dict[Referent, tuple[int, ...]] = {}
     seeds: list[Seed] = []
-    for pronoun in pronouns(text):
-        if pronoun.reference in taken:
+    for start, end, reference in pronouns(text):
+        if reference in taken:
             continue
         used = named.union(*taken.values())
-        antecedents = _antecedents(pronoun.reference, turns, kinds, used)
-        taken[pronoun.reference] = antecedents
-        start, end = pronoun.start, pronoun.end
+        taken[reference] = antecedents = _antecedents(reference, turns, kinds, used)
         seeds += Seed.sharing(antecedents, text[start:end], start, end, "coreference")
     if unsaid and not seeds and not mentions:
         last = next((turn[-1] for turn in reversed(turns) if turn), None)

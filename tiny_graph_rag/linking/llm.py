@@ -75,7 +75,8 @@ class ModelLinker(Linker):
         price = self.chat.price(self.settings.model)
         linked = []
         for example, outcome in zip(examples, outcomes, strict=True):
-            mentions = _mentions(outcome)
+            reply = outcome.reply if outcome.error is None else None
+            mentions = read_mentions(reply.text) if reply else ()
             named = [part for mention in mentions for part in self._meant(mention)]
             seeds = placed(self.finder, example.query, named)
             tried = () if seeds else mentions
@@ -122,12 +123,6 @@ def read_mentions(text: str) -> tuple[str, ...]:
     if not isinstance(mentions, list) or not all(isinstance(mention, str) for mention in mentions):
         raise ValueError(said("'mentions' must be a list of names, got {got}", got=json_kind(mentions)))
     return tuple(dict.fromkeys(mention.strip() for mention in mentions if mention.strip()))
-
-
-def _mentions(outcome: Outcome) -> tuple[str, ...]:
-    if outcome.error is not None or outcome.reply is None:
-        return ()
-    return read_mentions(outcome.reply.text)
 
 
 def _error(outcome: Outcome) -> str | None:

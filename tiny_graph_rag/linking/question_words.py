@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
+from itertools import count, islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from tiny_graph_rag.language.kinds import (
     asked_kind,
     kind_of_type,
     relation_asked,
-    singular,
     synonyms,
 )
 from tiny_graph_rag.language.words import (
@@ -44,6 +44,7 @@ from tiny_graph_rag.language.words import (
     is_korean,
     is_question_word,
     likeness,
+    singular,
     stem,
     words_of,
     words_of_name,
@@ -86,7 +87,7 @@ def tokens(masked: str) -> tuple[dict[int, str], list[int]]:
     What asks for the answer at either end is left out: `List …`, `… 알려 줘` ask the same as without.
     """
     marks = sorted(
-        [(word.start, word.text) for word in words_of(masked)]
+        [(start, word) for word, start, _ in words_of(masked)]
         + [(at, SEED) for at, letter in enumerate(masked) if letter == SEED]
     )
     texts = without_requests([text for _, text in marks])
@@ -113,14 +114,10 @@ def noun_asked_for(words: dict[int, str], asking: int | None) -> frozenset[int]:
         return frozenset({last} if last is not None and is_korean(words[last]) else ())
     word = words[asking]
     if word.startswith(NOUN_FOLLOWS):
-        places: list[int] = []
-        place = asking + 1
-        while place in words and len(places) < NOUN_WORDS and not is_function_word(words[place]):
-            places.append(place)
-            if is_korean(word):
-                break
-            place += 1
-        return frozenset(places)
+        behind = takewhile(
+            lambda place: place in words and not is_function_word(words[place]), count(asking + 1)
+        )
+        return frozenset(islice(behind, 1 if is_korean(word) else NOUN_WORDS))
     is_noun = not is_question_word(word)
     return frozenset({asking - 1} if is_korean(word) and not is_noun and asking - 1 in words else ())
 

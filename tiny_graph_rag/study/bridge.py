@@ -152,7 +152,7 @@ def _is_asked(graph: KnowledgeGraph, entity: int, asked: tuple[str, ...]) -> boo
 
 
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(word.text.casefold()) for word in words_of(text))
+    return tuple(stem(word) for word, *_ in words_of(text))
 
 
 def _stands_in(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:

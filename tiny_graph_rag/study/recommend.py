@@ -111,7 +111,7 @@ def _candidate(
         if int(run.hops[at]) != NO_HOP and (hop is None or int(run.hops[at]) < hop):
             hop = int(run.hops[at])
             walk = () if run.walks is None else _walk(graph, entity, run.walks[at].tolist())
-    known = {stem(word.text) for word in words_of(own_text(graph, entity))}
+    known = {stem(word) for word, *_ in words_of(own_text(graph, entity))}
     words = [word for word in words_tried([example.query]) if stem(word.casefold()) in known]
     return Candidate.of(graph, entity, by=by, hop=hop, walk=walk, words=tuple(words))
 
