@@ -169,16 +169,18 @@ class TextIndex:
         rows, counts = self._held(self.own, stem)
         yield rows, counts * int(2 * OWN)
         told, counts = self._held(self.told, stem)
-        yield from ((ends[told], counts * int(2 * TOLD)) for ends in (relations.sources, relations.targets))
+        for ends in (relations.sources, relations.targets) if len(told) else ():
+            yield ends[told], counts * int(2 * TOLD)
 
     def _fields(self, stem: str) -> Iterator[Field]:
         """The own fields, then what stands around an entity: its neighbours' names, its relations' types."""
         relations, adjacency = self.graph.relations, self.graph.adjacency
         yield from self._own_fields(stem)
         rows, counts = self._held(self.named, stem)
-        first = adjacency.indptr[rows]
-        owner, slots = expanded(first, adjacency.indptr[rows + 1] - first)
-        yield adjacency.neighbours[slots], counts[owner] * int(2 * NEAR)
+        if len(rows):
+            first = adjacency.indptr[rows]
+            owner, slots = expanded(first, adjacency.indptr[rows + 1] - first)
+            yield adjacency.neighbours[slots], counts[owner] * int(2 * NEAR)
         types = self.types(stem)
         if len(types):
             order, starts = self._by_type

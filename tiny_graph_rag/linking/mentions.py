@@ -87,9 +87,14 @@ class MentionFinder:
         self.graph, self.names = graph, names
         known = lru_cache(SPELLINGS_KEPT)
         self.folded = known(lambda row: fold(names.spelling(row)))
+        self.rows = known(self._rows_of)
         self.breaks = known(lambda row: Text.of(names.spelling(row)).ends[:-1])
         self.letters = known(lambda row: letters_of(names.spelling(row)))
         self._stems = stems_of_types(graph)
+
+    def _rows_of(self, stretch: str) -> list[int]:
+        """`rows`: of the index, those that a folded stretch of a text spells."""
+        return [row for row in self.names.table.rows_of(key_of(stretch)) if self.folded(row) == stretch]
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """The mentions of each text, in the order in which they stand there."""
@@ -122,15 +127,14 @@ class Sentence:
 
     def _looked_up(self, kept: str) -> Iterator[NameReading]:
         """The stretches that are spellings. kept: the text's, or the same without accents."""
-        table, folded, cuts = self.names.table, self.finder.folded, self.text.cuts()
+        table, rows_of, cuts = self.names.table, self.finder.rows, self.text.cuts()
         for first, (start, _, opens, _) in enumerate(cuts):
             limit = start + table.longest(kept[start : start + BEGINNING]) if opens else 0
             for place in range(first, len(cuts)):
                 cut = cuts[place]
                 if cut.end > limit:
                     break
-                stretch = kept[start : cut.end]
-                rows = [row for row in table.rows_of(key_of(stretch)) if folded(row) == stretch]
+                rows = rows_of(kept[start : cut.end])
                 fit = self._fit(start, cut) if rows else ParticleFit.NONE
                 if fit is not ParticleFit.NONE:
                     yield NameReading(start, cut.end, rows, fit)

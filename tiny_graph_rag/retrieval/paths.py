@@ -201,9 +201,11 @@ class CheapestPaths:
         for number, reading in enumerate(readings):
             for place, slot in enumerate(reading.slots):
                 weights[number, place] = slot.weight
-                types[number, list(slot.types)] |= 1 << place
-                words[number] |= (not slot.types) << place
-                back[number] |= slot.way_back << place
+                if slot.types:
+                    types[number, list(slot.types)] |= 1 << place
+                    back[number] |= slot.way_back << place
+                else:
+                    words[number] |= 1 << place
         weight = np.zeros((count, 1), np.int64)
         for place in range(weights.shape[1]):
             weight = np.concatenate([weight, weight + weights[:, place, None]], axis=1)
@@ -232,7 +234,8 @@ class CheapestPaths:
         kinds = np.zeros((len(readings), len(self._kinds.names) + 1), np.uint8)
         for number, reading in enumerate(readings):
             for place, slot in enumerate(reading.slots):
-                kinds[number, list(slot.found.entity_types)] |= 1 << place
+                if slot.found.entity_types:
+                    kinds[number, list(slot.found.entity_types)] |= 1 << place
                 for mine, rows in zip(held, (slot.found.entities, slot.found.relations), strict=True):
                     if len(rows):
                         mine[number, rows] |= 1 << place
