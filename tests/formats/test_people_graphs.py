@@ -350,3 +350,24 @@ def test_what_yed_shows_is_the_name(own_folder: Path) -> None:
     path = own_folder / "drawn.graphml"
     path.write_text(f"{head}{nodes}<edge source='n0' target='n1'>{line}</edge></graph></graphml>", "utf-8")
     assert told(read_graph(path)) == [("Ann", "KNOWS", "Ben")]
+
+
+def test_entities_that_name_others_in_their_own_columns(own_folder: Path) -> None:
+    people = [
+        {"id": "p1", "firstName": "Ann", "lastName": "Moss", "children": "p2|p3", "age": 40},
+        {"id": "p2", "firstName": "Ben", "lastName": "Moss", "children": "", "age": 9},
+        {"id": "p3", "firstName": "Cy", "lastName": "Moss", "children": "", "age": 7},
+    ]
+    both = [("Ann Moss", "children", "Ben Moss"), ("Ann Moss", "children", "Cy Moss")]
+    assert told(read_graph(write(own_folder, "csv", people, "family"))) == both
+    named = [{"id": "ann", "name": "Ann"}, {"id": "ben", "name": "Ben", "motherId": "ann"}]
+    assert told(read_plainly(own_folder, {"persons": named})) == [("Ben", "motherId", "Ann")]
+    aged = [{"id": 1, "name": "Ann", "age": 2}, {"id": 2, "name": "Ben", "age": 1}]
+    with pytest.raises(GraphError, match=r"wanted .* its lists are 'persons'"):
+        read_plainly(own_folder, {"persons": aged})
+
+
+def test_what_stands_at_both_ends_names_them_only_where_it_tells_them_apart(own_folder: Path) -> None:
+    rows = [{"Id1": n, "Id2": n + 1, "Kind": "KIN", "Alive1": n > 2, "Alive2": n > 1} for n in range(9)]
+    graph = read_graph(write(own_folder, "csv", rows, "kin"))
+    assert list(graph.entities.names)[:3] == ["0", "1", "2"]

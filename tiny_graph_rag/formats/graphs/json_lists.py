@@ -26,7 +26,6 @@ from tiny_graph_rag.formats.graphs.roles import (
     are_types,
     edge_roles,
     has_ends,
-    names_ends,
     node_roles,
     of_role,
     related,
@@ -263,7 +262,11 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
     keys = given.tables("edges") or [by_key[key] for key in RELATION_LISTS if key in by_key]
     found = {key: records for key in keys if (records := _relations(document.get(key))) is not None}
     if not found:
-        facts = [key for key, value in document.items() if isinstance(value, list) and _are_facts(value)]
+        facts = [
+            key
+            for key, value in document.items()
+            if isinstance(value, list) and _have_ends(value, strict=True)
+        ]
         found = {key: document[key] for key in facts if len(facts) == 1}  # under another name
     if found:  # of several that which holds relations, not their types
         key = max(found, key=lambda key: (_have_ends(found[key]), bool(found[key])))
@@ -290,8 +293,10 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
     parts = [part for part in parts if part.relations] or parts[:1]
     if parts:
         return parts[0] if len(parts) == 1 else _of_documents(parts)
-    only = [value for value in document.values() if _have_ends(_objects_in(value))]
-    return _of_list(only[0]) if len(only) == 1 else _of_adjacency(document)
+    only = [objects for value in document.values() if (objects := _objects_in(value))]
+    lists = _of_list(only[0]) if len(only) == 1 else Lists(None, [])
+    is_graph = lists.relations and (lists.entities or _have_ends(lists.relations))
+    return lists if is_graph else _of_adjacency(document)
 
 
 def _objects_in(values: Any) -> list[Any]:
@@ -345,15 +350,13 @@ def _relations(value: Any) -> list[Any] | None:
     return value if isinstance(value, list) and not (value and isinstance(value[0], str)) else None
 
 
-def _are_facts(values: list[Any]) -> bool:
-    """Whether a list holds objects with both ends and a type."""
-    roles = edge_roles(Table.of_header(columns_of(values[:1])), strict=True)
-    return has_ends(roles) and Role.TYPE in roles.values()
-
-
-def _have_ends(records: list[Any]) -> bool:
+def _have_ends(records: list[Any], *, strict: bool = False) -> bool:
+    """Whether the first has both ends. strict: in words that are a header's, and a type."""
     first = records[0] if records else None
-    return isinstance(first, list) or (isinstance(first, dict) and names_ends(list(flat([first])[0])))
+    if not isinstance(first, dict):
+        return isinstance(first, list) and not strict
+    roles = edge_roles(Table.of_header(list(flat([first])[0])), strict=strict)
+    return has_ends(roles) and (not strict or Role.TYPE in roles.values())
 
 
 def records_of(values: Any) -> list[Any]:

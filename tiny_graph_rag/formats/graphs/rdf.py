@@ -250,7 +250,7 @@ def last_part(iri: str) -> str:
 def _name(iri: str, resources: Mapping[str, _Resource], count: Mapping[str, int]) -> str:
     """The label; of several `…/Ann#me` and `…/Ben#me` without one what stands before the `#`."""
     label = _label(iri, resources)
-    is_shared = count[label] > 1 and not resources[iri].name and "#" in iri
+    is_shared = count[label] > 1 and not resources[iri].name and iri.endswith(f"#{label}")
     return last_part(iri.partition("#")[0]) if is_shared else label
 
 

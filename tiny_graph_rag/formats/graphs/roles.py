@@ -161,7 +161,8 @@ def edge_roles(
     if not {Role.SOURCE, Role.TARGET} & set(roles.values()):
         _add_ends(roles, table, [column for column in left if not _is_time(table, column)], strict)
     if known and not has_ends(roles):
-        ends = [column for column in left if _are_known(table.texts(column), known)]
+        texts = {column: table.texts(column) for column in left}
+        ends = [name for name in left if 2 * sum(text in known for text in texts[name]) > len(texts[name])]
         roles.update(zip(ends, (Role.SOURCE, Role.TARGET), strict=True) if len(ends) == 2 else ())
     for column in left:
         if column not in roles and _is_directedness(table, column):
@@ -344,9 +345,9 @@ def _add_name(roles: dict[str, str], table: Table, columns: Sequence[str]) -> No
 
 
 def related(table: Table, known: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Relations that rows hold as lists of entities: `"related_concepts": ["hen"]` is of that type, from the
-    row's own entity. Of rows that are no entities the two in each list are the ends. known: ids and names
-    of entities; else those of the rows, whose lists have no role."""
+    """Relations that rows hold as entities or lists of them: `"related_concepts": ["hen"]` is of that type,
+    from the row's own entity, and so is `fatherId`. Of rows that are no entities the two in each list are the
+    ends. known: ids and names of entities; else those of the rows, whose lists have no role."""
     roles = node_roles(table)
     names = [*of_role(roles, Role.ID), *of_role(roles, Role.NAME)]
     left = [column for column in table.names if known or column not in roles]
@@ -355,18 +356,31 @@ def related(table: Table, known: Collection[str] = ()) -> list[dict[str, Any]]:
     are_entities = 2 * sum(text in known for text in own) > len(own)
     found: list[dict[str, Any]] = []
     for column in left:
-        lists = [list(map(end_text, cell)) if isinstance(cell, list) else [] for cell in table.cells(column)]
-        ends = [end for several in lists for end in several]
-        if 2 * sum(end in known for end in ends) <= len(ends):
+        is_key = bool({*words_of(column)[-1:]} & ID_WORDS)  # other numbers are ages and the like
+        texts = {text for text in known if is_key or not text.isdecimal()} if are_entities else set()
+        lists = [_listed(cell, texts) for cell in table.cells(column)]
+        if any(isinstance(cell, list) for cell in table.cells(column)):
+            texts = set(known)
+        ends = [end for row, several in enumerate(lists) for end in several if end != own[row]]
+        if 2 * sum(end in texts for end in ends) <= len(ends):
             continue
+        is_pair = 2 * sum(len(several) == 2 for several in lists) > len(lists)
         for row, several in enumerate(lists):
             if are_entities:
                 found += [{"source": own[row], "relation": column, "target": end} for end in several]
-            else:  # without both ends it is counted as such
+            elif is_pair:  # without both ends it is counted as such
                 source, target = several if len(several) == 2 else ("", "")
                 details = {name: table.cells(name)[row] for name in table.names if name != column}
                 found.append({**details, "source": source, "target": target})
     return found
+
+
+def _listed(cell: Any, known: Collection[str]) -> list[str]:
+    """The entities of a list; of a text those that are known, alone or between signs: `p2|p3`."""
+    if isinstance(cell, list):
+        return list(map(end_text, cell))
+    text = text_of(cell).strip() if known else ""
+    return [text] if text in known else [part.strip() for part in re.split("[|;,]", text) if part.strip()]
 
 
 # --- values
@@ -390,10 +404,6 @@ def _are_short(table: Table, column: str) -> bool:
     """Whether a column holds single values that are no longer than names."""
     texts = table.texts(column)
     return bool(texts) and all(len(text) <= LONGEST_NAME and text[:1] not in ("[", "{") for text in texts)
-
-
-def _are_known(texts: Sequence[str], known: Collection[str]) -> bool:
-    return 2 * sum(text in known for text in texts) > len(texts)
 
 
 def _hold_only(table: Table, column: str, words: frozenset[str]) -> bool:
@@ -513,6 +523,7 @@ def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], stric
         more = []  # names, which labels describe
     for pair in more:
         names = ends.kind == Role.ID or (ends.rest, pair.rest) == ("", "name")  # `from` next to `from_name`
+        names = names and 2 * len({*table.texts(pair.source)}) >= len({*table.texts(ends.source)})
         if pair.kind == LABEL and are_types(table.texts(pair.source) or ["person"]):
             roles[pair.source], roles[pair.target] = Role.SOURCE_TYPE, Role.TARGET_TYPE
         elif (names or pair.kind == LABEL) and Role.SOURCE_NAME not in roles.values():

@@ -30,6 +30,7 @@ from tiny_graph_rag.formats.graphs.roles import (
     names_entities,
     node_roles,
     of_role,
+    related,
 )
 from tiny_graph_rag.formats.graphs.rows import Rows, fill_entities, fill_relations, place_in
 from tiny_graph_rag.formats.graphs.table import (
@@ -214,6 +215,11 @@ def read_triples(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGra
         first, table = csv_table(path, rows, lambda names: _is_header(names, columns))
         columns.check([*first, *table.names], path)
         if not _is_header(first, columns) and not columns.roles(EDGE_NAMES, table.names):
+            listed = csv_table(path, rows, padded=True)[1]
+            if names_entities(first) and (inner := related(listed)):
+                fill_entities(rows, listed)
+                fill_relations(rows, Table.of_records(inner), alone=False)
+                return rows.graph()
             _check_first_line(path, first, table)
             columns = _headless(table)
     fill_relations(rows, table, columns, alone=True, place="row {}")
@@ -442,7 +448,11 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
         names = {end for end in _ends_of(edges, given) if not end.isdecimal()}  # numbers are any table's ids
         is_any = not names and rows.writer == "tables"  # which were named together
         nodes = [
-            table for table in others if table.is_edges is False or is_any or _holds(table, given, names)
+            table
+            for table in others
+            if table.is_edges is False
+            or is_any
+            or names.intersection(_texts_of(table, node_roles(table, given), Role.ID, Role.NAME))
         ]
         named = [table for table in others if Role.NAME in node_roles(table, given).values()]
         others = named or others
@@ -458,10 +468,6 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
         if table not in (*nodes, *edges):
             rows.dropped("tables that hold neither entities nor relations", table.name)
     return nodes, edges
-
-
-def _holds(table: Table, given: Columns, ends: set[str]) -> bool:
-    return not ends.isdisjoint(_texts_of(table, node_roles(table, given), Role.ID, Role.NAME))
 
 
 def _put_label(table: Table, column: str) -> None:
