@@ -276,6 +276,18 @@ def test_a_passage_that_contains_references_is_found_and_counts_once(files: Path
     assert "evaluation.match=contains" not in notes
 
 
+def test_passages_that_the_graph_does_not_have_are_named(tmp_path: Path) -> None:
+    (tmp_path / "k.json").write_text(
+        json.dumps({"entities": {"a": {"name": "Ada", "source_chunks": ["c1"]}}, "relationships": []}),
+        "utf-8",
+    )
+    graph = load_graph(tmp_path / "k.json")
+    asked = [{"query": "Who is Ada?", "reference_chunks": chunks} for chunks in (["c1"], ["c1", "c9"])]
+    result = evaluate(graph, load_questions(asked), measures="passages:recall@5")
+    assert list(result.means.values()) == [pytest.approx(3 / 4)]
+    assert "does not have: 1, which count as missed" in " ".join(result.evaluation.notes)
+
+
 def test_score_of_the_saved_run_is_the_same_for_every_kind(
     files: Path, run_cli: Callable[..., Result]
 ) -> None:

@@ -124,6 +124,7 @@ def evaluate(
         *retriever.notes(),
         *_undefined(run, judged, measures),
         *_contained(run, judged, examples.examples, config),
+        *(() if run.external else _strange_passages(judged, examples, graph)),
     ]
     reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
     return Evaluation(
@@ -213,6 +214,26 @@ def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Co
             "of one: evaluation.match=contains counts those",
             n=_found(loosely),
             all=sum(map(len, loosely.ranks)),
+        )
+    ]
+
+
+def _strange_passages(judged: Judged, examples: EvalSet, graph: KnowledgeGraph) -> list[str]:
+    """How many passages of the gold set nobody can find, since the graph has none with their ids."""
+    if judged.kinds.get(PASSAGES) is None:
+        return []
+    from tiny_graph_rag.gold.validate import check_passages  # runs about entities alone need none
+
+    found = list(check_passages(examples.examples, graph))
+    if not found:
+        return []
+    return [
+        t(
+            "passages of {dataset} that {graph} does not have: {n}, which count as missed; `validate` "
+            "lists them",
+            dataset=examples.name,
+            graph=graph.name,
+            n=len(found),
         )
     ]
 
