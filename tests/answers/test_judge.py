@@ -12,8 +12,7 @@ import pytest
 from tests.conftest import write_set
 from tests.tools.chat_server import Action, ChatServer, Request, answer, error
 from tiny_graph_rag.answers.records import Answer
-from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES, accuracy, parse_judges
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES, accuracy
 
 
 def told_story(folder: Path, names: list[str], *questions: tuple[str, ...]) -> None:
@@ -96,11 +95,6 @@ def test_a_reply_of_another_form_is_refused_in_words(judge: str, text: str) -> N
 
 def test_a_reply_in_a_code_fence_is_read() -> None:
     assert JUDGES["correctness"].read('```json\n{"reason": "", "grade": 2}\n```')["grade"] == 2
-
-
-def test_an_unknown_judge_is_named_with_the_choices() -> None:
-    with pytest.raises(UsageError, match="unknown judge 'qualty'; did you mean 'quality'"):
-        parse_judges("correctness,qualty")
 
 
 REPLIES = {

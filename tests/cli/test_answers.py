@@ -58,14 +58,6 @@ def test_tokens_and_cost_are_told_by_question_by_tag_and_in_total(ask) -> None:
     assert set(first["citations"]) <= set(found["entities"])
 
 
-def test_relations_that_the_filters_take_out_are_not_sent(ask) -> None:
-    with ChatServer(polite) as server:
-        ask(server)
-        assert "—KNOWS→" in server.requests[0].prompt
-        ask(server, "--set", "retrieval.not_relations=KNOWS")
-    assert "—KNOWS→" not in server.requests[-1].prompt
-
-
 def test_without_key_and_address_answers_are_explained_and_nothing_fails(story: Path, run_cli) -> None:
     done = run_cli("eval --dataset story-eval.jsonl", code=0)
     assert "answers are not generated: no API is set; set OPENAI_API_KEY" in done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,16 @@ def test_init_writes_files_that_the_program_reads_and_never_overwrites(own_folde
     again = run_cli("init")
     assert "config.yaml: already exists, left unchanged" in again.stdout
     assert config.read_text() == "retrieval:\n  hops: 4\n"
+
+
+@pytest.mark.slow
+def test_the_commands_that_init_prints_run(own_folder: Path, run_cli) -> None:
+    said = run_cli("init", code=0).stdout
+    commands = [line.strip() for line in said.splitlines() if line.strip().startswith("tiny-graph-rag ")]
+    assert len(commands) == 3
+    for command in commands:
+        run_cli(*shlex.split(command)[1:], code=0)
+    assert list((own_folder / "data/results").glob("*.json"))
 
 
 def test_the_current_folder_is_a_graph(own_folder: Path, run_cli) -> None:

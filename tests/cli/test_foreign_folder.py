@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,12 @@ def settings(folder: Path, text: str) -> None:
     (folder / "config.yaml").write_text(text)
 
 
+def tripwire(home: Path) -> dict[str, str]:
+    """The environment in which every address is logged."""
+    path = os.pathsep.join([str(home / "wire"), str(ROOT)])
+    return {"PYTHONPATH": path, "TRIPWIRE": str(home / "connected")}
+
+
 def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     home = folder.parent
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
@@ -79,9 +86,8 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
         cwd=folder,
         env={
             **kept,
+            **tripwire(home),
             "OPENAI_API_KEY": KEY,
-            "PYTHONPATH": os.pathsep.join([str(home / "wire"), str(ROOT)]),
-            "TRIPWIRE": str(home / "connected"),
             "XDG_DATA_HOME": str(home / "data-home"),
             **environment,
         },
@@ -204,9 +210,7 @@ def test_modules_of_the_folder_are_not_imported(folder: Path) -> None:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_no_tool_of_the_mcp_server_connects_runs_code_or_reads_outside(folder: Path) -> None:
     pytest.importorskip("mcp")
-    import asyncio
-
-    from mcp import Client, StdioServerParameters
+    from tests.cli.test_mcp import with_client
 
     home = folder.parent
     (home / "outside").mkdir()
@@ -227,27 +231,16 @@ def test_no_tool_of_the_mcp_server_connects_runs_code_or_reads_outside(folder: P
         "generate": {"graph": "tale-KG.json", "name": "new", "n": 1, "shapes": "single", "hops": "1"},
     }  # fmt: skip
 
-    async def work() -> None:
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "tiny_graph_rag", "mcp"],
-            cwd=folder,
-            env={
-                "OPENAI_API_KEY": KEY,
-                "PYTHONPATH": os.pathsep.join([str(home / "wire"), str(ROOT)]),
-                "TRIPWIRE": str(home / "connected"),
-            },
-        )
-        async with Client(server) as client:
-            for tool, arguments in calls.items():
-                reply = await client.call_tool(tool, arguments)
-                assert "secret" not in json.dumps(reply.structured_content), tool
-                assert tool == "generate" or not reply.is_error, (tool, reply.content)
-            for retriever in ("theirs.py:ask", "code.theirs:ask", "run:outside", "bfs,theirs.py:ask"):
-                reply = await client.call_tool("eval", {**both, "retriever": retriever})
-                assert "the tools run no file" in reply.content[0].text
+    async def work(client: Any) -> None:
+        for tool, arguments in calls.items():
+            reply = await client.call_tool(tool, arguments)
+            assert "secret" not in json.dumps(reply.structured_content), tool
+            assert tool == "generate" or not reply.is_error, (tool, reply.content)
+        for retriever in ("theirs.py:ask", "code.theirs:ask", "run:outside", "bfs,theirs.py:ask"):
+            reply = await client.call_tool("eval", {**both, "retriever": retriever})
+            assert "the tools run no file" in reply.content[0].text
 
-    asyncio.run(work())
+    with_client(folder, work, OPENAI_API_KEY=KEY, **tripwire(home))
     assert logged(folder, "connected") == []
     assert logged(folder, "ran") == []
     settings(folder, f"storage: {{dataset_dir: '{home / 'outside'}'}}\n")

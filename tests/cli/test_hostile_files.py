@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
-import io
 import json
 import os
 import sqlite3
@@ -17,8 +16,6 @@ import pytest
 
 from tests.conftest import read_json, write_gold, write_kg
 from tiny_graph_rag.config.sources import NO_CACHE, cache_folder
-from tiny_graph_rag.report.tables import View
-from tiny_graph_rag.report.terminal import Console
 
 GOLD_CSV = "query_id,doc_id,score\nq1,e1,1\nq2,e2,1\n"
 RUN = "q1 Q0 e1 1 .5 t\nq2 Q0 e1 1 .5 t\n"
@@ -205,17 +202,6 @@ def test_one_long_list_beside_short_ones_takes_no_table_of_all_times_the_longest
     (own_folder / "run.json").write_text(json.dumps(run))
     size = sum(path.stat().st_size for path in own_folder.glob("*.json")) >> 20
     assert peak_mib("score", "--gold", "./g.json", "--run", "./run.json", "-o", "./o.json") < 20 * size + 200
-
-
-def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
-    """A title set (OSC), the cursor moved (CSI), C1, a direction turned: the letters stay, no more."""
-    name = "An\x1b]0;owned\x07na\x1b[2J \x9b31m Ben\u202e nib"
-    stream = io.StringIO()
-    console = Console(stream, width=80)
-    console.print(View((name,), ((name,),), title=name))
-    console.print(name)
-    assert "An]0;ownedna[2J 31m Ben nib" in stream.getvalue()
-    assert not set("\x1b\x07\x9b\u202e") & set(stream.getvalue())
 
 
 def test_a_cache_folder_of_others_is_left_alone_and_an_open_one_closed(own_folder: Path) -> None:

@@ -17,7 +17,7 @@ pytest.importorskip("mcp")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
-def with_client(folder: Path, work: Callable[[Any], Awaitable[None]]) -> None:
+def with_client(folder: Path, work: Callable[[Any], Awaitable[None]], **environment: str) -> None:
     from mcp import Client, StdioServerParameters
 
     async def run() -> None:
@@ -25,7 +25,7 @@ def with_client(folder: Path, work: Callable[[Any], Awaitable[None]]) -> None:
             command=sys.executable,
             args=["-m", "tiny_graph_rag", "mcp"],
             cwd=folder,
-            env={"PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "sk-never-passed-on"},
+            env={"PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "sk-never-passed-on"} | environment,
         )
         async with Client(server) as client:
             await work(client)

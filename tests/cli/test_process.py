@@ -1,19 +1,19 @@
-"""The program as a whole process: what it imports, hash seeds, being killed."""
+"""The program as a whole process: what it imports, hash seeds, and what is written where: full disks,
+devices, links, and never over an input."""
 
 from __future__ import annotations
 
 import ast
 import json
 import os
-import signal
+import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import HANGS, ROOT, read_json
+from tests.conftest import HANGS, ROOT, read_json, write_set
 from tiny_graph_rag.measures import KINDS
 
 HARDSET = "김유정-동백꽃-hardset.jsonl"
@@ -113,20 +113,113 @@ def test_results_are_the_same_bytes_for_any_hash_seed(tmp_path: Path) -> None:
     assert len(written) == 1
 
 
-def test_an_older_results_file_survives_a_kill_in_the_middle_of_writing(tmp_path: Path) -> None:
-    """A writer that never ends is killed once its temporary file has grown; the old file stays whole."""
-    target = tmp_path / "results.json"
-    target.write_text("the older results")
+QUESTIONS = (
+    {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
+    {"id": "q2", "query": "Who is Ben?", "reference_entities": ["Nobody"]},
+)
+EVAL = ("eval", "--dataset", "story-eval.jsonl", "--skip-generation")
+
+
+@pytest.fixture
+def files(own_folder: Path) -> Path:
+    relations = [("Anna", "LIVES_IN", "Dover")]
+    return write_set(own_folder, "story", ["Anna", "Ben", "Dover"], relations, *QUESTIONS)
+
+
+def program(folder: Path, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tiny_graph_rag", *arguments]
+    return subprocess.run(command, cwd=folder, text=True, timeout=HANGS, check=False, **more)  # type: ignore[call-overload]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_said_in_one_line(files: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = program(files, *EVAL, "-o", "-", stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("error: No space left")
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.slow
+def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
+    """The kernel refuses files above 4 KiB, as a full disk would."""
+    target = files / "results.json"
+    target.write_text("older")
     code = (
-        "import itertools; from pathlib import Path; from tiny_graph_rag.outputs import write_atomically\n"
-        f"write_atomically(Path({str(target)!r}), itertools.repeat(b'x' * 65536))"
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        f"sys.argv = ['x', *{[*EVAL, '-o', './results.json']!r}];"
+        "from tiny_graph_rag.__main__ import main; main()"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=files, capture_output=True, text=True, timeout=HANGS, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: results.json: File too large")
+    assert target.read_text() == "older"
+    assert [path.name for path in files.iterdir() if path.name.endswith(".tmp")] == []
+
+
+@pytest.mark.slow
+def test_results_go_through_a_pipe_and_leave_it_one(files: Path) -> None:
+    """A named pipe stands for /dev/null and its like: moving a file to its place would replace it."""
+    pipe = files / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
     try:
-        while not any(path.stat().st_size > 1_000_000 for path in tmp_path.glob(".results.json.*.tmp")):
-            assert process.poll() is None, "the writer ended"
-            time.sleep(0.01)
+        done = program(files, *EVAL, "-o", "./pipe", capture_output=True)
+        received, _ = reader.communicate(timeout=HANGS)
     finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert target.read_text() == "the older results"
+        reader.kill()
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(received)["results"]) == 2
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_cli) -> None:
+    (files / "archive").mkdir()
+    (files / "archive/real.json").write_text("older")
+    (files / "link.json").symlink_to(files / "archive/real.json")
+    assert run_cli(*EVAL, "-o", "./link.json").exit_code == 0
+    assert (files / "link.json").is_symlink()
+    assert len(read_json(files / "archive/real.json")["results"]) == 2
+
+
+def test_a_mistake_of_the_program_shows_where_it_is(files: Path, run_cli, monkeypatch) -> None:
+    monkeypatch.setattr("tiny_graph_rag.formats.gold.read_eval_set", lambda path: 1 / 0)
+    done = run_cli(*EVAL, code=70)
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.splitlines()[-1].startswith("internal error: ZeroDivisionError: division by zero")
+
+
+def test_a_part_never_replaces_the_whole(files, run_cli) -> None:
+    folder = files / "data/results"
+    assert run_cli(*EVAL).exit_code == 0
+    whole = (folder / "story-eval-results.json").read_bytes()
+    for options in (("--limit", "1"), ("--ids", "q2"), ("--ids", "q1,q2", "--limit", "2")):
+        assert run_cli(*EVAL, *options).exit_code == 0
+    assert run_cli(*EVAL, "--save-run", "run.jsonl").exit_code == 0
+    whole = (folder / "story-eval-results.json").read_bytes()
+    scored = ("score", "--run", "run.jsonl", "--gold", "story-eval.jsonl")
+    assert run_cli(*scored, "--limit", "1").exit_code == 0
+    assert {path.name for path in folder.glob("*-results.json")} == {
+        "story-eval-results.json",
+        "story-eval-limit-1-results.json",
+        "story-eval-ids-q2-results.json",
+        "story-eval-limit-2-ids-q1,q2-results.json",
+        "run-limit-1-results.json",
+    }
+    assert (folder / "story-eval-results.json").read_bytes() == whole
+    run_cli("compare story-eval-results.json run-limit-1-results.json --force", code=0)
+    assert (folder / "story-eval-vs-run-limit-1-comparison.json").is_file()
+
+
+def test_names_of_parts_are_names_of_files() -> None:
+    from tiny_graph_rag.gold.examples import Selection
+
+    assert Selection(tags=("../up", "a/b")).named("set") != Selection(tags=(".._up", "a_b")).named("set")
+    assert "/" not in Selection(tags=("../up",)).named("set")
+    long = Selection(ids=tuple(f"question-{n}" for n in range(500)))
+    assert len(long.named("set")) < 80
+    assert long.named("set") != Selection(ids=(*long.ids, "one-more")).named("set")

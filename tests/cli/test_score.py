@@ -13,7 +13,7 @@ import pytest
 import pytrec_eval
 
 from tests.conftest import read_json, write_gold, write_kg, write_set
-from tests.report.test_schema import SCHEMA
+from tests.report.test_results_files import SCHEMA
 
 Json = dict[str, Any]
 MEASURES = "ndcg@5,recall@{1,5},mrr,map,bpref"
@@ -229,15 +229,6 @@ def test_means_are_those_of_the_hand(run_cli, case: str) -> None:
     assert means(document) == pytest.approx(expected, abs=1e-12)
 
 
-def test_where_trec_eval_differs() -> None:
-    evaluator = pytrec_eval.RelevanceEvaluator({"zero": {"a": 0}, "absent": {"a": 1}}, {"recip_rank"})
-    found = evaluator.evaluate({"zero": {"a": 1.0}})
-    assert found == {"zero": {"recip_rank": 0.0}}, "all judged 0 scores 0 there; undefined here"
-    assert "absent" not in found, "a question absent from the run is left out there; 0 here"
-    tied = pytrec_eval.RelevanceEvaluator({"q": {"a": 1}}, {"recip_rank"})
-    assert tied.evaluate({"q": {"a": 1.000000001, "b": 1.0}})["q"]["recip_rank"] == 0.5
-
-
 @pytest.mark.parametrize(
     "run",
     [
@@ -388,14 +379,6 @@ def test_a_bad_file_is_said_in_words(run_cli, name: str, text: str, expected: st
     done = run_cli("score --run run --gold gold -o ./out.json", code=2)
     assert expected in done.stderr
     assert not Path("out.json").exists()
-
-
-def test_a_mean_of_one_question_is_marked_too(run_cli) -> None:
-    put("run", "q1 Q0 d2 1 2 t\nq1 Q0 d1 1 1 t\n")
-    put("gold", "q1 0 d1 1\n")
-    done = run_cli("score --run run --gold gold --measures mrr -o ./out.json")
-    # The rest may be anything: z² / (1 + z²) = .79 of the way to 0 and to 1.
-    assert "0.500 (.10–.90)?" in done.stdout
 
 
 def test_what_is_odd_in_a_run_is_counted(own_folder: Path, run_cli) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Callable
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
 from tests.conftest import write_kg
+from tests.tools.workbook import workbook
 from tiny_graph_rag.errors import DatasetError, InputError
 from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.gold.exchange import written
@@ -81,66 +84,40 @@ def test_missing_names_of_a_sheet_are_proposed_as_lines(
     assert (fixed.reference_entities, fixed.tags) == (("Bertram",), ("x",))
 
 
-OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
-FORMATS = "".join(
-    f'<xf numFmtId="{n}" fontId="0" fillId="0" borderId="0" xfId="0"/>' for n in (0, 14, 164, 165)
-)
-STYLES = f"""<styleSheet {MAIN}><numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm"/>
-<numFmt numFmtId="165" formatCode="[Red]0.0 &quot;days&quot;"/></numFmts>
-<cellXfs>{FORMATS}</cellXfs></styleSheet>"""
 
 
-KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-PARTS = {
-    "workbook.xml": "sheet.main",
-    "worksheets/s.xml": "worksheet",
-    "sharedStrings.xml": "sharedStrings",
-    "styles.xml": "styles",
-}
-
-
-def book(folder: Path, rows: str, texts: str = "", document_type: str = "") -> Path:
-    types = "".join(
-        f'<Override PartName="/xl/{part}" ContentType="{KIND}.{name}+xml"/>' for part, name in PARTS.items()
-    )
-    package = "http://schemas.openxmlformats.org/package/2006"
-    parts = {
-        "[Content_Types].xml": f'<Types xmlns="{package}/content-types">{types}</Types>',
-        "xl/workbook.xml": f'<workbook {MAIN} xmlns:r="{OFFICE}"><sheets>'
-        '<sheet name="S" sheetId="1" r:id="a"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">'
-        f'<Relationship Id="a" Type="{OFFICE}/worksheet" Target="/xl/worksheets/s.xml"/>'
-        f'<Relationship Id="b" Type="{OFFICE}/styles" Target="/xl/styles.xml"/></Relationships>',
-        "xl/worksheets/s.xml": f"{document_type}<worksheet {MAIN}><sheetData>{rows}</sheetData></worksheet>",
-        "xl/sharedStrings.xml": f"<sst {MAIN}>{texts}</sst>",
-        "xl/styles.xml": STYLES,
-    }
+def book(folder: Path, rows: str, document_type: str = "") -> Path:
+    """A workbook whose sheet has these rows, as XML."""
+    sheet = f"{document_type}<worksheet {MAIN}><sheetData>{rows}</sheetData></worksheet>"
+    made = zipfile.ZipFile(io.BytesIO(workbook({"S": []})))
     with zipfile.ZipFile(folder / "s.xlsx", "w") as packed:
-        for name, content in parts.items():
-            packed.writestr(name, content)
+        for name in made.namelist():
+            packed.writestr(name, sheet if name.endswith("sheet1.xml") else made.read(name))
     return folder / "s.xlsx"
 
 
 @pytest.mark.parametrize(
-    ("cell", "text"),
+    ("value", "text"),
     [
-        ("<c><v>7</v></c>", "7"),
-        ("<c><v>0.5</v></c>", "0.5"),
-        ('<c s="1"><v>46053</v></c>', "2026-01-31"),  # 46,053 days after 1899-12-30
-        ('<c s="2"><v>46053.5</v></c>', "2026-01-31 12:00:00"),
-        ('<c s="3"><v>46053</v></c>', "46053"),  # "days" is a word of its own, and no part of a date
-        ('<c s="1"><v>1e300</v></c>', "#VALUE!"),  # no day
-        ('<c t="b"><v>1</v></c>', "True"),
-        ('<c t="str"><f>A1</f><v>so</v></c>', "so"),
-        ('<c t="s"><v>0</v></c>', "점순 Kim"),
-        ('<c t="inlineStr"><is><r><t>a</t></r><r><t>b</t></r></is></c>', "ab"),
+        (7, "7"),
+        (7.0, "7"),
+        (0.5, "0.5"),
+        (True, "True"),
+        (date(2026, 1, 31), "2026-01-31"),
+        (datetime(2026, 1, 31, 12), "2026-01-31 12:00:00"),
+        ("점순 Kim", "점순 Kim"),
     ],
 )
-def test_a_cell_is_the_text_that_a_spreadsheet_shows(tmp_path: Path, cell: str, text: str) -> None:
-    texts = '<si><r><t>점순</t></r><r><t> Kim</t></r><rPh sb="0" eb="2"><t>kana</t></rPh></si>'
-    path = book(tmp_path, f"<row><c><v>1</v></c>{cell}</row>", texts)
-    assert list(worksheets(path)) == [("S", [(1, {0: "1", 1: text})])]
+def test_a_cell_is_the_text_that_a_spreadsheet_shows(tmp_path: Path, value: object, text: str) -> None:
+    (tmp_path / "s.xlsx").write_bytes(workbook({"S": [["1", value]]}))
+    assert list(worksheets(tmp_path / "s.xlsx")) == [("S", [(1, {0: "1", 1: text})])]
+
+
+def test_a_formula_is_its_result_and_a_text_in_pieces_is_one(tmp_path: Path) -> None:
+    pieces = '<c t="inlineStr"><is><r><t>a</t></r><r><t>b</t></r></is></c>'
+    path = book(tmp_path, f'<row><c t="str"><f>A1</f><v>so</v></c>{pieces}</row>')
+    assert list(worksheets(path)) == [("S", [(1, {0: "so", 1: "ab"})])]
 
 
 def test_a_cell_stands_where_it_says_else_after_the_one_before(tmp_path: Path) -> None:

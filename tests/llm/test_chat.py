@@ -354,8 +354,8 @@ def test_a_call_that_would_be_retried_when_the_cap_is_reached_is_not_asked(
     with ChatServer(script) as server:
         patience = replace(QUICK, in_a_row=1000)
         asking = chat(server, concurrency=8, cap_usd=cap_usd, patience=patience)
-        outcomes = asking.ask([call(f"question {number}") for number in range(200)])
-    assert len(outcomes) == 200
+        outcomes = asking.ask([call(f"question {number}") for number in range(100)])
+    assert len(outcomes) == 100
     assert outcomes[-1].error is not None
     assert asking.budget.spent_usd + asking.budget.doubtful_usd <= cap_usd
 
@@ -370,9 +370,17 @@ def lying(**changes: Any) -> Action:
 
 # What a server says that prompt and answer took.
 COUNTS: list[tuple[Any, Any]] = [(1, 0), (0, 1), (2, 5), (0, 0), (10, -1), (7, 10**9), (5, None)]
-COUNTS += [(1.5, 2.5), ("9", "9"), ([1], {"a": 1})]
+COUNTS += [(1.5, 2.5), ("9", "9"), ([1], {"a": 1}), (-(10**9), 5), (10**400, 5), (True, 5), (10, -(10**9))]
+# What it says of their parts.
+PARTS: list[tuple[str, str, int]] = [
+    ("prompt_tokens_details", "cached_tokens", 10**6),
+    ("prompt_tokens_details", "cached_tokens", -(10**9)),
+    ("completion_tokens_details", "reasoning_tokens", -9),
+]
 LIES: dict[str, Action] = {
     **{f"usage {counts}": lying(usage=used(*counts)) for counts in COUNTS},
+    **{f"{part} {count}": lying(usage=used(10, 5, **{name: {part: count}})) for name, part, count in PARTS},
+    "usage empty": lying(usage={}),
     "usage missing": answer(LONG, usage=None),
     "usage null": lying(usage=None),
     "usage nested": lying(usage={"usage": used(1, 1)}),
@@ -394,7 +402,8 @@ def test_a_server_that_lies_about_what_it_charges_cannot_pass_the_cap(lie: str, 
     least = PRICE.cost(Tokens(0, 1800))
     with ChatServer(scripted(LIES[lie])) as server:
         asking = chat(server, concurrency=4, cap_usd=least * 10, patience=replace(QUICK, attempts=2))
-        asking.ask([call(f"question {number}", max_tokens=max_tokens) for number in range(100)])
+        found = asking.ask([call(f"question {number}", max_tokens=max_tokens) for number in range(40)])
+    assert all(PRICE.cost(item.reply.tokens) > 0 for item in found if item.reply)
     spent = asking.budget.spent_usd + asking.budget.doubtful_usd
     if server.answered and asking.budget.spent_usd:
         assert server.answered <= 10 + 4
