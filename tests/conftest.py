@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -38,6 +39,12 @@ def script(path: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A Python file as a tree, which several tests look through."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 PAGES = "docs/pages.py"

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import networkx
 
 import tiny_graph_rag
-from tests.conftest import ROOT
+from tests.conftest import ROOT, parsed
 from tests.tools.architecture import FLOOR_OF, PACKAGE, PICTURE, drawn, imported, room
 
 
@@ -82,7 +82,7 @@ def test_what_a_script_hands_to_another_process_imports_what_exists() -> None:
     """No checker looks into code that stands in a string."""
     missing = []
     for path in sorted([*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests").rglob("*.py")]):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 for module in re.findall(r"\bfrom (tiny_graph_rag[\w.]*) import\b", node.value):
                     if find_spec(module) is None:
@@ -96,7 +96,7 @@ def test_no_local_is_called_each() -> None:
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for folder in ("tiny_graph_rag", "tests", "benchmarks", "examples")
         for path in sorted((ROOT / folder).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "each")
         or (isinstance(node, ast.arg) and node.arg == "each")
     ]

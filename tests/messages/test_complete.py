@@ -1,12 +1,20 @@
-"""Every text that is shown has its words in every language, none is left over, the names in braces agree."""
+"""Every text that is shown has its words in every language, none is left over, the names in braces agree.
+
+Every text for readers goes through messages/, so that it can be shown in every language: `said` and `t` make
+a text of an English template and its values; errors and a session make theirs themselves.
+"""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import errno
 import json
 import os
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import chain
@@ -16,13 +24,13 @@ from typing import Any
 import pytest
 import typer
 
-from tests.conftest import ROOT
-from tests.messages.test_one_way import is_of_session, makes_its_text
+from tests.conftest import ROOT, parsed
 from tiny_graph_rag import inputs
 from tiny_graph_rag.cli import drafts
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import app, load
 from tiny_graph_rag.config import all_settings, section_comment, section_names
+from tiny_graph_rag.errors import InputError, UsageError, at, unknown
 from tiny_graph_rag.fixing import fixes
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.gold import curation, validate
@@ -31,7 +39,19 @@ from tiny_graph_rag.graph.tables import DANGLING, UNDIRECTED, LoadNotes
 from tiny_graph_rag.language.name_forms import Difference
 from tiny_graph_rag.llm.chat import HOW_TO_TURN_ON
 from tiny_graph_rag.measures import KINDS
-from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
+from tiny_graph_rag.messages import (
+    ENGLISH,
+    LANGUAGES,
+    Said,
+    catalogue,
+    of_locale,
+    said,
+    shown,
+    speak,
+    speaking,
+    t,
+    verbatim,
+)
 from tiny_graph_rag.report import fix_words, tables
 from tiny_graph_rag.report.plain import VERDICT_WORDS
 from tiny_graph_rag.report.terminal import question
@@ -104,7 +124,7 @@ def in_python() -> Iterator[str]:
     """What is given to the functions of messages/, as it stands or by the name of a constant."""
     for path in PACKAGE.rglob("*.py"):
         names = _names_in(path)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if not isinstance(node, ast.Call):
                 continue
             name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
@@ -154,7 +174,7 @@ def in_graph_notes() -> Iterator[str]:
     kinds = {DANGLING, building.TWICE, building.KEYS, building.SHARED, building.ID_NAMES, building.ID_TYPES}
     kinds |= {building.WEIGHTS, building.LOOPS, building.DUPLICATES}
     for path in (PACKAGE / "formats" / "graphs").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "flaw":
                 kinds.update(_texts(node.args[0], _names_in(path)))
     for kind in kinds:
@@ -169,7 +189,7 @@ def in_graph_columns() -> Iterator[str]:
     yield UNDIRECTED
     yield from ("file", f"{Role.NAME} of an entity", f"{Role.ID} of an entity")
     for path in (PACKAGE / "formats" / "graphs").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "dropped":
                 if isinstance(node.args[0], ast.JoinedStr):
                     continue  # names a type of the file
@@ -245,7 +265,7 @@ def in_curation() -> Iterator[str]:
     yield from (f"somebody else has changed the {part_name}" for part_name in curation.SHARED)
 
 
-def shown() -> set[str]:
+def every_text() -> set[str]:
     searches = (
         in_python,
         in_help,
@@ -262,8 +282,8 @@ def shown() -> set[str]:
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != ENGLISH])
 def test_a_language_has_every_text_and_no_other(language: str) -> None:
     known = catalogue(language)
-    assert sorted(shown() - set(known)) == []
-    assert sorted(set(known) - shown() - DEFAULTS) == []
+    assert sorted(every_text() - set(known)) == []
+    assert sorted(set(known) - every_text() - DEFAULTS) == []
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != ENGLISH])
@@ -307,3 +327,141 @@ def test_no_korean_particle_hangs_on_a_value() -> None:
         said for said in catalogue("ko").values() for name in hanging.findall(said) if name not in ends_alike
     ]
     assert found == []
+
+
+WORDS = re.compile(r"[a-z]{2,}[,;:]? \(?[a-z]{2,}")  # two words of a sentence
+# Exceptions that tell a programmer of a mistake, or that are caught before anybody reads them.
+FOR_PROGRAMMERS = {
+    *("TypeError", "AssertionError", "AttributeError", "OSError", "PermissionError", "KeyError"),
+    *("RuntimeError", "NotImplementedError", "ConnectionResetError", "BadArraysError"),
+    "tool_error",  # to an assistant, in the language of its protocol
+    "Refused",  # to the annotation page, whose own texts stand in its script
+}
+SHOWING = {"say", "note", "warn", "echo", "print", "problem", "flaw"}
+MAKING = {"t", "said", "counted", "amount", "at"}
+TEMPLATES = {"at", "add", "problem", "wrong_value"}  # of errors, `Problems` and `Rows`: they take a template
+OTHER_ERRORS = {"MissingExtraError"}  # of ours, made of more than their words
+
+
+def makes_its_text(name: str) -> bool:
+    """Whether it is an error of ours, which makes what it says of an English text and values."""
+    is_error = name.endswith("Error") or name == "FoundProblems"
+    return is_error and not hasattr(builtins, name) and name not in FOR_PROGRAMMERS | OTHER_ERRORS
+
+
+def is_of_session(function: ast.expr) -> bool:
+    """Whether what is called says a template with its values: `session.say("left out: {name}", name=…)`."""
+    return isinstance(function, ast.Attribute) and (
+        function.attr in ("say", "note", "warn") and ast.unparse(function.value).endswith(("session", "self"))
+    )
+
+
+def unmade(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """The literals with words below a node that no function of messages/ makes."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKING:
+        return
+    if isinstance(node, ast.JoinedStr):
+        plain = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        if WORDS.search(plain):
+            yield node.lineno, plain
+        for part in node.values:
+            yield from unmade(part) if isinstance(part, ast.FormattedValue) else ()
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(node.value):
+        yield node.lineno, node.value
+    for below in ast.iter_child_nodes(node):
+        yield from unmade(below)
+
+
+def shown_in(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """What a module raises or shows that is no made text."""
+    for node in ast.walk(module):
+        call = node.exc if isinstance(node, ast.Raise) else node
+        if not isinstance(call, ast.Call):
+            continue
+        name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+        if isinstance(node, ast.Raise) if name not in SHOWING else True:
+            if name in FOR_PROGRAMMERS:
+                continue
+            for argument in call.args:
+                makes = makes_its_text(name) or name in TEMPLATES or is_of_session(call.func)
+                if not (makes and isinstance(argument, ast.Constant)):
+                    yield from unmade(argument)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
+def test_nothing_is_raised_or_shown_past_messages(path: Path) -> None:
+    assert list(shown_in(parsed(path))) == []
+
+
+def test_the_search_sees_what_it_is_for() -> None:
+    for wrong in (
+        'raise UsageError(f"{path}: no such file")',
+        'raise UsageError("there is " + "nothing")',
+        'raise ValueError("there is nothing")',
+        'session.warn(f"left out: {names} of them")',
+        'console.note("some words")',
+        'print("some words")',
+        "rows.problem(1, f'wanted a list, got {what}')",
+        'raise GraphError.at(path, f"wanted a list, got {what}")',
+    ):
+        assert list(shown_in(ast.parse(wrong))), wrong
+    for right in (
+        'raise UsageError(said("no such file: {path}", path=path))',
+        'raise UsageError("no such file: {path}", path=path)',
+        'self.session.warn("left out: {names} of them", names=names)',
+        'raise TypeError("an error is text")',
+        'session.say("  " + command)',
+        'raise GraphError.at(path, "wanted a list, got {got}", got=what)',
+    ):
+        assert not list(shown_in(ast.parse(right))), right
+
+
+def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
+    inner = ValueError(said("wanted an object, got {got}", got=said("null")))
+    error = InputError(at("a.json", inner), at("b.json", "the run is empty"))
+    assert str(error) == "a.json: wanted an object, got null\nb.json: the run is empty"
+    with speaking("ko"):
+        assert not re.search("wanted|empty", error.shown)
+        assert error.shown.startswith("a.json: ")
+        assert "b.json: 검색 결과가 비어 있습니다" in error.shown
+        assert shown(verbatim("what others wrote")) == "what others wrote"
+        cause = UsageError(said("{path}: can't be read as SQLite: {error}", path="x", error=inner))
+        assert "wanted" not in cause.shown
+        assert "unknown" not in unknown("retriever", "bfz", ("bfs",)).shown
+
+
+def test_an_error_makes_its_text_and_takes_a_made_one() -> None:
+    """Its template and values stay known, so that it can be shown in every language."""
+    template = "--retriever {name}: no such file (looked in {parent})"
+    made, taken = UsageError(template, name="bm52", parent="{x}"), UsageError(verbatim("{x} as it stands"))
+    assert (made.args[0].template, made.args[0].values) == (template, {"name": "bm52", "parent": "{x}"})
+    assert (str(made), str(taken)) == ("--retriever bm52: no such file (looked in {x})", "{x} as it stands")
+    assert all(isinstance(error.args[0], Said) for error in (made, taken))
+    with speaking("ko"):
+        assert made.shown == "--retriever bm52: 파일이 없습니다(찾아본 곳: {x})"
+
+
+def test_a_language_is_one_file(tmp_path: Path) -> None:
+    """In a copy of the package: its texts are shown, what it lacks is English, and `init` runs."""
+    shutil.copytree(
+        PACKAGE, tmp_path / "copy" / "tiny_graph_rag", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    file = tmp_path / "copy" / "tiny_graph_rag" / "messages" / "de.toml"
+    file.write_text('[help]\n"Usage:" = "Aufruf:"\n"Knowledge graph." = "Wissensgraph."\n', encoding="utf-8")
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def run(*arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "copy"), "LC_ALL": "de_DE.UTF-8"}
+        command = [sys.executable, "-m", "tiny_graph_rag", *arguments]
+        done = subprocess.run(command, cwd=work, env=environment, capture_output=True, check=True)
+        return done.stdout.decode()
+
+    shown = run("stats", "--help")
+    assert shown.startswith("Aufruf: ")
+    assert "Wissensgraph." in shown
+    shown = run("--help")
+    assert "de|en|ko" in shown or "en|de|ko" in shown
+    run("init")
+    assert (work / "data/kg/my-graph-KG.json").is_file()

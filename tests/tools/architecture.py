@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from functools import cache
-from pathlib import Path
 
 import networkx
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT, parsed
+
 PACKAGE = ROOT / "tiny_graph_rag"
 PICTURE = ROOT / "docs/pictures/architecture.svg"
 
@@ -80,7 +80,7 @@ def imported() -> dict[str, dict[str, int]]:
     }
     targets: dict[str, dict[str, int]] = {module: {} for module in modules}
     for module, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ImportFrom) and (node.module or "") in modules:
                 for name in node.names:
                     inner = f"{node.module}.{name.name}"
