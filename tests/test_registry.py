@@ -89,13 +89,6 @@ def test_listing_the_choices_imports_none_of_them(kitchen: Kitchen) -> None:
         dishes["tart"]
 
 
-def test_another_package_plugs_in(kitchen: Kitchen) -> None:
-    dishes, plug_in = kitchen
-    plug_in("ramen", "my_ramen:ramen", "@dish('ramen', 'also noodles')\ndef ramen(): ...\n")
-    assert dishes["ramen"].__name__ == "ramen"
-    assert dishes.entry("ramen") == (dishes["ramen"], "also noodles", "my_ramen:ramen")
-
-
 @pytest.mark.parametrize(
     ("name", "source", "wrong"),
     [

@@ -78,6 +78,12 @@ def test_all_kinds_together_are_taken(report: str, tmp_path: Path) -> None:
     assert paths
     assert len(set(paths)) == len(paths)
     assert all(path.stat().st_size for path in paths)
+    if report == "png":
+        pictures = [f"{name}.png" for name in ("eval-tags", "score-tags", "sweep-hops")]
+        assert sorted(path.name for path in paths if path.read_bytes().startswith(b"\x89PNG")) == [
+            *pictures,
+            "without-references-tags.png",
+        ]
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
-"""Every command of every page runs from a clone, in the page's order, or says here why it does not."""
+"""Every command of every page runs from a clone, in the page's order, or says here why it does not; what the
+guides show of ours is what is printed."""
 
 from __future__ import annotations
 
@@ -22,14 +23,11 @@ WRITERS = ROOT / "tests" / "fixtures" / "graphs"
 # Pages with a test of their own, which runs their commands.
 ELSEWHERE = {
     "docs/extending.md": "tests/test_extending.py",
-    "docs/guides/fixing.md": "tests/data/test_guides.py",
+    "docs/guides/fixing.md": "tests/data/test_readme_examples.py",
     "docs/python.md": "tests/test_python.py",
-    **{
-        str(guide.relative_to(ROOT)): "tests/data/test_guides.py"
-        for guide in (ROOT / "docs/guides").glob("*.md")
-        if not guide.name.startswith("fixing")
-    },
 }
+GUIDES = sorted((ROOT / "docs/guides").glob("*.md"))
+SHOWN = (" generate ", " dataset ", " curate ")  # of other commands a guide describes what is printed
 GENERATED = {"docs/commands.md", "docs/measures.md"}
 PAGES = [
     path
@@ -44,7 +42,7 @@ COMMAND = re.compile(
 # A command that no test runs, and why.
 LEFT_OUT = {
     r"^python3 -m pip install": "the gate (.ci/run) runs both in a fresh clone with an empty cache",
-    r" curate (?!.*--patch)": "it serves a page; tests/gold/test_curate_browser.py does what a person would",
+    r" curate (?!.*--(patch|export))": "it serves a page, which tests/gold/test_curate_browser.py uses",
     r"^graphify update": "the package graphify is not installed; the folder that it writes is a fixture",
     r"^uv sync": "it changes the environment that the tests run in; the extras are installed there",
     r"-g neo4j://": "there is no Neo4j here; tests/formats/test_databases.py reads one over loopback",
@@ -138,37 +136,69 @@ def prepared(clone: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_commands_of_a_page_run(path: Path, own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = blocks(path.read_text(encoding="utf-8"))
-    if all(left_out(command) for block in page for command in block):
+    text = path.read_text(encoding="utf-8")
+    if all(left_out(command) for block in blocks(text) for command in block):
         pytest.skip("no command on this page")
     clone = own_folder / "clone"
     clone.mkdir()
     monkeypatch.chdir(clone)
     prepared(clone)
+    printed, commands = "", [""]
     with ChatServer(lambda request: answer("[no answer]")) as server:
         if "generation-and-cost" in path.name:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             Path("config.yaml").write_text(PRICES)
-        for block in page:
+        for kind, block in BLOCK.findall(text):
+            if kind == "text" and path in GUIDES and any(name in commands[-1] for name in SHOWN):
+                assert [line for line in block.splitlines() if line.strip() and line not in printed] == []
+            if kind not in SHELLS:
+                continue
+            printed, commands = "", steps(block)
             with monkeypatch.context() as shell:  # what a block exports is for this block
-                for command in block:
-                    if not left_out(command):
-                        run(command, server, shell)
+                for command in commands:
+                    printed += "" if left_out(command) else run(command, server, shell)
 
 
-def run(command: str, server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One command, in this process where it is ours; an API's address is the loopback server's."""
+def run(command: str, server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a command prints, run in this process where it is ours; an API's address is the loopback's."""
     if command.startswith("export "):
         for name, value in (word.split("=", 1) for word in shlex.split(command, comments=True)[1:]):
             monkeypatch.setenv(
                 name, {"OPENAI_BASE_URL": server.url}.get(name, value.replace("…", "test-key"))
             )
-        return
+        return ""
     if not COMMAND.match(command):
         subprocess.run(command, shell=True, check=True, executable="/bin/bash", env={**os.environ})
-        return
+        return ""
     words = shlex.split(COMMAND.sub("", command), comments=True)
     words = [re.sub(r"^examples/\w+\.py:", "stand_in.py:", word) for word in words]
     monkeypatch.setattr(sys, "argv", ["tiny-graph-rag", *words])
     done = CliRunner().invoke(app, words, input="n\ny\n")
     assert done.exit_code == 0, (command, done.output)
+    return done.stdout
+
+
+def test_every_guide_is_there_in_both_languages() -> None:
+    names = {guide.name for guide in GUIDES}
+    assert len(names) == 8
+    assert {name.replace(".md", ".ko.md") for name in names if ".ko." not in name} <= names
+
+
+@pytest.mark.slow
+def test_the_guide_of_fixing_shows_what_its_commands_print(run_cli, own_folder: Path) -> None:
+    (own_folder / "benchmarks").symlink_to(ROOT / "benchmarks")
+    text = (ROOT / "docs/guides/fixing.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n\$ tiny-graph-rag (.*?)\n(.*?)```", text, re.S)
+    assert len(blocks) == 3
+    for command, lines in blocks:
+        printed = plain(run_cli(*shlex.split(command), code=0).stdout)
+        if command.startswith("fix"):  # what the guide decides in an editor
+            fixes = Path("fixes.yaml")
+            decided = fixes.read_text(encoding="utf-8").replace("status: draft", "status: confirmed", 1)
+            fixes.write_text(decided.replace("status: draft", "status: rejected", 1), encoding="utf-8")
+        assert [line for line in lines.splitlines() if plain(line) not in printed] == [], printed
+
+
+def plain(text: str) -> str:
+    """Without how long it took."""
+    return " ".join(re.sub(r" in [0-9.]+ s", "", text).split())

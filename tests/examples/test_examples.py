@@ -10,7 +10,6 @@ import ast
 import asyncio
 import importlib
 import json
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -93,14 +92,6 @@ def test_a_plain_http_service(
     assert errors == {"RuntimeError: HTTP 500: Internal Server Error"}
 
 
-@pytest.mark.skipif(shutil.which("graphify") is None, reason="graphifyy is not installed")
-def test_graphify_over_its_own_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRAPHIFY_GRAPH", str(GRAPHS / "graphify" / "graph.json"))
-    found = imported("graphify_rag", monkeypatch).retrieve("What raises TooManyLoansError?")
-    assert found[0] == {"name": "TooManyLoansError", "id": "errors_toomanyloanserror"}
-    assert "loans_loandesk_lend" in [item["id"] for item in found]
-
-
 def test_the_gold_set_over_our_own_code_fits_its_graph(run_cli: Callable[..., Result]) -> None:
     examples = read_eval_set(EXAMPLES / "lending-eval.jsonl")
     assert len(examples) == 30
@@ -136,41 +127,3 @@ def test_neo4j_by_its_own_driver(name: str, monkeypatch: pytest.MonkeyPatch) -> 
             "Who moved the treasure of Flint",
             [32.0, 1.0],
         )
-
-
-def test_llama_index_with_only_its_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("llama_index.core")
-    monkeypatch.setenv("LLAMA_INDEX_DIR", str(GRAPHS / "llama-index"))
-    found = imported("llama_index_core_rag", monkeypatch).retrieve("Where does Jim Hawkins live?")
-    assert found[0] == "Jim Hawkins"
-    assert "Admiral Benbow" in found
-    assert imported("llama_index_core_rag", monkeypatch).retrieve("Who?") == []
-
-
-def test_langchains_graph_retriever(monkeypatch: pytest.MonkeyPatch, own_folder: Path) -> None:
-    pytest.importorskip("langchain_graph_retriever")
-    from langchain_core.embeddings import Embeddings
-
-    class Letters(Embeddings):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [
-                [1.0 + text.casefold().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"]
-                for text in texts
-            ]
-
-        def embed_query(self, text: str) -> list[float]:
-            return self.embed_documents([text])[0]
-
-    names = ["Zzyzx", "Ben", "Cy", "Dee"]
-    pairs = [("Zzyzx", "Ben"), ("Ben", "Cy")]
-    kg = {
-        "entities": {name: {"name": name} for name in names},
-        "relationships": [{"source_entity_id": a, "target_entity_id": b} for a, b in pairs],
-    }
-    (own_folder / "k-KG.json").write_text(json.dumps(kg), encoding="utf-8")
-    monkeypatch.setenv("KG", "k-KG.json")
-    example = imported("langchain_graph_rag", monkeypatch)
-    monkeypatch.setattr(example, "embeddings", Letters)
-    found = example.retrieve("Zzyzx")
-    assert found[0] == "Zzyzx"
-    assert {"Ben", "Cy"} <= set(found)

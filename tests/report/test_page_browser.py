@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from tests.conftest import HANGS, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tests.report.make_results import results
-from tests.report.test_schema import ROOT, SCHEMA, written_by_eval
+from tests.report.test_results_files import SCHEMA, written_by_eval
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.report.graph_page import core_of

@@ -9,17 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import write_kg
 from tests.report.make_results import results
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.tables import guarded
 from tiny_graph_rag.messages import three
 from tiny_graph_rag.report.document import Document, read_document
 from tiny_graph_rag.report.graph_page import core_of, graph_page, spring_layout
 from tiny_graph_rag.report.plain import markdown_text, one_line
-from tiny_graph_rag.report.reports import REPORTS, write_reports
+from tiny_graph_rag.report.reports import write_reports
 
 GOLDEN = Path(__file__).with_name("golden")
+KOREAN = {"name": "김유정-동백꽃", "sha256": "", "selection": None}
 
 
 def made(path: Path, name: str = "made-up-results", **changes) -> Document:
@@ -87,24 +89,6 @@ def test_the_report_command_writes_beside_the_file_or_into_a_folder(tmp_path, ru
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["made-up-results.html"]
 
 
-@pytest.mark.slow
-def test_a_gold_set_without_any_reference_is_shown_in_every_form(run_cli, tmp_path):
-    write_kg(tmp_path / "a-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
-    write_gold(
-        tmp_path / "a-eval.jsonl", {"query": "Whom does Zoe know?", "reference_entities": [], "tags": ["t"]}
-    )
-    files = ("--dataset", tmp_path / "a-eval.jsonl", "-g", tmp_path / "a-KG.json", "--quiet")
-    reports = ("--report", ",".join(REPORTS))
-    made_of = {
-        "e.json": ("eval", *files, "--measures", "precision@{1,3},recall@{1,3},ndcg@3"),
-        "f.json": ("eval", *files, "--hops", "1"),
-        "s.json": ("sweep", *files, "--hops", "0-2"),
-        "c.json": ("compare", tmp_path / "e.json", tmp_path / "e.json", "--quiet"),
-    }
-    for name, command in made_of.items():
-        run_cli(*command, "-o", tmp_path / name, *reports, code=0)
-
-
 EDGES = [("Hub", "R", text) for text in "abcd"] + [("a", "R", "b"), ("Hub", "R", "Hub")]
 
 
@@ -149,3 +133,25 @@ def test_the_command_writes_the_page_and_says_what_it_left_out(run_cli, tmp_path
     assert "left out: 3 entities with the fewest relations" in done.stdout
     assert (tmp_path / "data/results/t-graph.html").exists()
     assert "-o t.pdf: the file is HTML; name it t.html" in run_cli("visualize -o t.pdf", code=2).stderr
+
+
+@pytest.mark.slow
+def test_hangul_is_drawn_by_a_font_that_has_it(tmp_path):
+    """A missing glyph is a warning of matplotlib's, and warnings fail tests."""
+    pytest.importorskip("matplotlib")
+    summary = results(12, 40)["summary"]
+    summary["by_tag"]["의역 👩 $x_1$"] = summary["by_tag"]["1-hop"]
+    try:
+        written, _ = write_reports([made(tmp_path, dataset=KOREAN, summary=summary)], ["png"])
+    except UsageError as error:
+        pytest.skip(str(error))
+    assert [path.name for path in written] == ["made-up-results-tags.png"]
+
+
+def test_without_a_font_the_message_says_what_to_install(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from tiny_graph_rag.report.plots import figures
+
+    monkeypatch.setattr(figures, "_covered", lambda path: set(range(128)))
+    with pytest.raises(UsageError, match=r"no font on this machine has the letters .*fonts-noto-cjk"):
+        write_reports([made(tmp_path, dataset=KOREAN)], ["png"])

@@ -12,7 +12,6 @@ import pytest
 import pytrec_eval
 
 import tiny_graph_rag
-from tests.conftest import read_json
 from tiny_graph_rag.errors import UsageError
 
 COLUMNS = ["query_id", "doc_id", "score"]
@@ -151,15 +150,3 @@ def test_a_document_that_stands_twice_counts_with_its_best_score_in_every_kind_o
     for run in (hidden, hidden[::-1]):
         with pytest.raises(UsageError, match="NaN"):
             tiny_graph_rag.score(run, {"q": {"a": 1}}, "mrr")
-
-
-def test_intervals_are_those_of_the_command(run_cli, tmp_path) -> None:
-    # One reference each: no list of five can do better than .2, and no interval ends above.
-    (tmp_path / "run").write_text("p Q0 a 1 2 t\nq Q0 x 1 1 t\n")
-    (tmp_path / "gold").write_text("p 0 a 1\nq 0 b 1\n")
-    run_cli("score --run run --gold gold --measures precision@5 --quiet -o ./s.json", code=0)
-    wanted = read_json("s.json")["summary"]["measures"]["precision@5"]
-    run, gold = {"p": {"a": 2}, "q": {"x": 1}}, {"p": {"a": 1}, "q": {"b": 1}}
-    found = tiny_graph_rag.score(run, gold, ["precision@5"]).means.loc["precision@5"]
-    for name in ("mean", "low", "high", "n"):
-        assert found[name] == wanted[name]

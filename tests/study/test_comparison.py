@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from tests.conftest import read_json
-from tests.report.test_schema import SCHEMA
+from tests.report.test_results_files import SCHEMA
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.study.compare import compare
 from tiny_graph_rag.study.gates import parse_drops, parse_floors

@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 
 from tests.conftest import ROOT, read_json, real, write_set
-from tests.report.test_schema import SCHEMA
+from tests.report.test_results_files import SCHEMA
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.fixing.fixes import find_fixes
 from tiny_graph_rag.formats.gold import read_eval_set
