@@ -92,14 +92,6 @@ class Run:
         keys += self.entities
         return keys
 
-    def steps(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Relations of the walk that reached each row, which may be longer than the fewest there are; `hops`
-        where no walk is known. What is shown next to a walk."""
-        if self.walks is None:
-            return self.hops[rows]
-        steps = (self.walks[rows] != NO_STEP).sum(axis=1, dtype=np.int32)
-        return np.where(steps > 0, steps, self.hops[rows])
-
     def cut(self, depth: int) -> Run:
         """The first `depth` rows of every question."""
         rank = np.arange(len(self.entities)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))

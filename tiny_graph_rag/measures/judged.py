@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ENTITIES, RELATIONS, PASSAGES = "entities", "relations", "passages"  # what can be judged
 NO_ITEM = -1
 NO_ROW = -1
+AT_ONCE = 1 << 11  # questions of a run that are held against judgments together
 
 Ends = Callable[[str], frozenset[int]]
 """What an end of a relation means: the entities that its name can be."""
@@ -71,8 +72,8 @@ class Judged(Struct, frozen=True, eq=False):
 
     grades: int32, or float64 where gains are fractions, (questions, width); 0 where the entity at that rank
     is not relevant or nothing stands there.
-    irrelevant: bool (questions, width), judged 0 by the gold set. items: int64 (questions, width), the
-    relevant item (row of Judgments.grades) that the entity fills, NO_ITEM elsewhere. rows: int64 (questions,
+    irrelevant: bool (questions, width), judged 0 by the gold set. items: int32 (questions, width), the
+    relevant item (row of Judgments.grades) that the entity fills, NO_ITEM elsewhere. rows: int32 (questions,
     width), the row of the run's table at that rank, NO_ROW where the list has ended. retrieved: int64
     (questions,), entities in the list. relevant, judged_irrelevant: int64 (questions,), relevant items and
     entities judged 0, found or not. ideal: int32 (questions, most), grades of all relevant items, best first,
@@ -89,8 +90,8 @@ class Judged(Struct, frozen=True, eq=False):
 
     grades: NDArray[np.int32] | NDArray[np.float64]
     irrelevant: NDArray[np.bool_]
-    items: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    items: NDArray[np.int32]
+    rows: NDArray[np.int32]
     retrieved: NDArray[np.int64]
     relevant: NDArray[np.int64]
     judged_irrelevant: NDArray[np.int64]
@@ -175,12 +176,12 @@ def tabled(
     grades[cells] = hits.grades
     irrelevant = np.zeros(shape, dtype=bool)
     irrelevant[cells] = hits.items == NO_ITEM
-    items = np.full(shape, NO_ITEM, dtype=np.int64)
+    items = np.full(shape, NO_ITEM, dtype=np.int32)
     items[cells] = hits.items
     if rows is None:
-        row_table = np.broadcast_to(np.int64(NO_ROW), shape)
+        row_table = np.broadcast_to(np.int32(NO_ROW), shape)
     else:
-        row_table = np.full(shape, NO_ROW, dtype=np.int64)
+        row_table = np.full(shape, NO_ROW, dtype=np.int32)
         row_table[np.arange(shape[1]) < retrieved[:, None]] = rows
     good = gold_grades > 0
     return Judged(
@@ -222,35 +223,46 @@ def judge(
             n=len(run),
             n_2=len(judgments),
         )
-    question, keys = run.questions, run.keys(judgments.universe)
-    place, matches = looked_up(judgments.pair_keys, keys)
-    item = _items(run, judgments, keys, place, matches)
-    # A later matching entity of a filled reference is dropped like a duplicate; other duplicates are rare.
-    kept = ~(matches & (item == NO_ITEM)) & _first_of_each(keys)
-    kept_before = np.concatenate([[0], np.cumsum(kept)])
-    retrieved = kept_before[run.offsets[1:]] - kept_before[run.offsets[:-1]]
-    bad = found_in(judgments.irrelevant_keys, keys)
-    hits = np.flatnonzero(kept & ((item != NO_ITEM) | bad))
-    rank, items = kept_before[hits] - kept_before[run.offsets[question[hits]]], item[hits]
+    stretches = (slice(first, first + AT_ONCE) for first in range(0, max(1, len(run)), AT_ONCE))
+    held = [_held(run, judgments, range(len(run))[stretch]) for stretch in stretches]
+    questions, ranks, items, rows, matches = (np.concatenate(part) for part in zip(*held, strict=True))
+    question = np.searchsorted(run.offsets, matches, side="right") - 1
     submitted = np.zeros((len(run), int(np.diff(run.offsets).max(initial=0))), dtype=bool)
-    rows = np.flatnonzero(matches)
-    submitted[question[rows], rows - run.offsets[question[rows]]] = True
+    submitted[question, matches - run.offsets[question]] = True
     judged_bad = judgments.irrelevant_keys // max(judgments.universe, 1)
     answered = np.ones(len(run), dtype=bool)
     answered[list(run.failures)] = False
     absent = np.zeros(len(run), dtype=bool)
     absent[[row for row, reason in run.failures.items() if reason == ABSENT]] = True
     return tabled(
-        Hits(question[hits], rank, np.append(judgments.grades, np.int32(0))[items], items),
-        retrieved,
+        Hits(questions, ranks, np.append(judgments.grades, np.int32(0))[items], items),
+        np.diff(np.searchsorted(rows, run.offsets)),
         np.concatenate([np.repeat(np.arange(len(run)), judgments.relevant), judged_bad]),
         np.concatenate([judgments.grades, np.zeros(len(judged_bad), dtype=np.int32)]),
         answered,
         absent=absent,
-        rows=np.flatnonzero(kept),
+        rows=rows,
         submitted=submitted,
         context=context,
     )
+
+
+def _held(run: Run, judgments: Judgments, questions: range) -> tuple[NDArray[np.integer[Any]], ...]:
+    """Of a stretch of questions: the question, rank and item of each hit; the rows that count; and the rows
+    that match a reference, duplicates and all."""
+    offsets = run.offsets[questions.start : questions.stop + 1]
+    rows = slice(int(offsets[0]), int(offsets[-1]))
+    question = np.repeat(np.arange(questions.start, questions.stop), np.diff(offsets))
+    keys: NDArray[np.int64] = question * judgments.universe + run.entities[rows]
+    place, matches = looked_up(judgments.pair_keys, keys)
+    item = _items(judgments, questions, offsets - rows.start, keys, place, matches)
+    # A later matching entity of a filled reference is dropped like a duplicate; other duplicates are rare.
+    kept = ~(matches & (item == NO_ITEM)) & _first_of_each(keys)
+    kept_before = np.concatenate([[0], np.cumsum(kept)])
+    hits = np.flatnonzero(kept & ((item != NO_ITEM) | found_in(judgments.irrelevant_keys, keys)))
+    ranks = kept_before[hits] - kept_before[run.offsets[question[hits]] - rows.start]
+    counted, matching = (np.flatnonzero(which) + rows.start for which in (kept, matches))
+    return question[hits], ranks, item[hits], counted, matching
 
 
 def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -264,8 +276,9 @@ def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _items(
-    run: Run,
     judgments: Judgments,
+    questions: range,
+    offsets: NDArray[np.int64],
     keys: NDArray[np.int64],
     place: NDArray[np.int64],
     matches: NDArray[np.bool_],
@@ -277,8 +290,8 @@ def _items(
     _, first = distinct(item)
     filled[hits[first]] = item[first]
     # An entity that could fill several references of its question needs a choice that spoils no other.
-    for row in judgments.contested:
-        rows = run.rows(row)
+    for question in filter(questions.__contains__, judgments.contested):
+        rows = slice(*offsets[question - questions.start :][:2])
         filled[rows] = matched_in_order(keys[rows], judgments)
     return filled
 

@@ -180,20 +180,18 @@ def walk_layers(
         memory.state[seed] = count
     memory.bound[ANSWERS], memory.bound[LOWERED_AT] = 0, memory.bound[WANTED]
     for steps in range(1, hops + 1):
-        opened, slots = open_states(work, hops - steps + 1, most, rows, first, count)
-        rows, first = with_room(rows, count, slots), count
-        count = expand(work, hops - steps, most, rows, opened, count)
+        opened, first = open_states(work, hops - steps + 1, most, rows, first, count), count
+        rows, count = expand(work, hops - steps, most, rows, opened, count)
         lower(work)
         worst[steps] = work.memory.bound[BEST]
     return rows, count
 
 
 @compiled
-def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count: int) -> tuple[Ints, int]:
-    """The states from `first` on from which the walk goes on, and how many slots are looked at for that.
-
-    left: steps; most: at most so many states, the most hopeful, and slots of each."""
-    graph, memory, least = work.graph, work.memory, work.asked.least[left]
+def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count: int) -> Ints:
+    """The states from `first` on from which the walk goes on, with so many steps left; of more than `most`
+    the most hopeful."""
+    memory, least = work.memory, work.asked.least[left]
     opened, chosen = np.empty(count - first, np.int64), 0
     worst = memory.bound[BEST] // (SIZES * work.width)
     for state in range(first, count):
@@ -212,17 +210,13 @@ def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count:
             chosen += 1
     if chosen > most:
         opened, chosen = np.sort(opened[:chosen]), most
-    slots = 0
-    for row in range(chosen):
-        opened[row] %= len(rows)
-        entity = rows[opened[row], ENTITY]
-        slots += min(most, graph.indptr[entity + 1] - graph.indptr[entity])
-    return opened[:chosen], slots
+    return opened[:chosen] % len(rows)
 
 
 @compiled
-def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: int) -> int:
-    """One step from the states `opened`, over at most so many slots of each. How many states there are then.
+def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: int) -> tuple[Rows, int]:
+    """One step from the states `opened`, over at most so many slots of each. The states and how many there
+    are then.
 
     left: the steps after this one; count: how many states there are before."""
     graph, prices, asked, explained, memory, width = work
@@ -238,7 +232,9 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
         if last != NO_SLOT:
             came_by, came_as = np.int64(graph.relations[last]), np.int64(graph.kind[last]) ^ 1
         ahead = asked.ahead[left + 1][mask]
-        for slot in range(graph.indptr[at], min(graph.indptr[at + 1], graph.indptr[at] + most)):
+        low, high = graph.indptr[at], min(graph.indptr[at + 1], graph.indptr[at] + most)
+        rows = with_room(rows, count, high - low)
+        for slot in range(low, high):
             kind = np.int64(graph.kind[slot])
             step = 4 * np.int64(asked.types[kind >> 1]) + 2 * (kind == came_as) + (kind & 1)
             if so_far + ahead[step] > worst:
@@ -286,7 +282,7 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
             if is_better:
                 rows[goal, COST], rows[goal, TOTAL] = cost, total
                 rows[goal, SLOT], rows[goal, BEFORE] = slot, state
-    return count
+    return rows, count
 
 
 @compiled

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
-import numpy as np
 
 from tiny_graph_rag.results import Cost, Ranked, Reason, Seed, Step, encoded
 from tiny_graph_rag.run import NO_STEP, Run
@@ -92,7 +91,7 @@ class Spelled:
         self.graph = graph
         self.ids: Remembered[str] = Remembered(graph.entities.ids.__getitem__)
         self.names: Remembered[str] = Remembered(graph.entities.names.__getitem__)
-        self._relations: Remembered[tuple[int, int, Step, Step]] = Remembered(self._relation)
+        self._relations: Remembered[tuple[int, int, str]] = Remembered(self._relation)
 
     @property
     def mentioned(self) -> list[int]:
@@ -108,18 +107,17 @@ class Spelled:
         steps = []
         for row in reversed(relations):
             if row != NO_STEP:
-                source, target, along, against = self._relations[row]
-                steps.append(along if target == entity else against)
-                entity = source if target == entity else target
+                source, target, type = self._relations[row]
+                before = source if target == entity else target
+                steps.append(Step(self.ids[before], type, self.ids[entity], target == entity))
+                entity = before
         steps.reverse()
         return steps
 
-    def _relation(self, row: int) -> tuple[int, int, Step, Step]:
-        """A relation's ends, the step along it and the step against it."""
+    def _relation(self, row: int) -> tuple[int, int, str]:
+        """A relation's ends and type."""
         known = self.graph.relations
-        source, target, type = int(known.sources[row]), int(known.targets[row]), known.types[row]
-        one, other = self.ids[source], self.ids[target]
-        return source, target, Step(one, type, other, True), Step(other, type, one, False)
+        return int(known.sources[row]), int(known.targets[row]), known.types[row]
 
 
 def linked_seeds(linked: LinkedQuestion, spelled: Spelled) -> list[Seed]:
@@ -150,19 +148,19 @@ def ranking(
     reasons: by rank; fewer may be given than are written.
     """
     written = run.rows(question)
-    rows = np.arange(written.start, min(written.stop, written.start + most))
-    entities, scores, hops = run.entities[rows].tolist(), run.scores[rows].tolist(), run.steps(rows).tolist()
+    rows = slice(written.start, min(written.stop, written.start + most))
+    entities, scores, hops = (column[rows].tolist() for column in (run.entities, run.scores, run.hops))
     ranked = [
         Ranked(spelled.ids[entity], spelled.names[entity], score, hop)
         for entity, score, hop in zip(entities, scores, hops, strict=True)
     ]
     if run.parts is not None:
-        totals = run.parts[rows].sum(axis=1, keepdims=True)
-        for one, costs in zip(ranked, np.hstack([totals, run.parts[rows]]) / MILLION, strict=True):
-            one.cost = Cost(*costs.tolist())
+        for one, costs in zip(ranked, run.parts[rows].tolist(), strict=True):
+            one.cost = Cost(*(cost / MILLION for cost in (sum(costs), *costs)))
     if run.walks is not None:
         for one, entity, walk in zip(ranked, entities, run.walks[rows].tolist(), strict=True):
             one.walk = spelled.path(entity, walk)
+            one.hop = len(one.walk) or one.hop
     for one, parts in zip(ranked, reasons, strict=False):
         one.reasons = list(parts)
     return ranked
