@@ -18,19 +18,10 @@ from tests.gold.curating import serving
 from tiny_graph_rag.formats.gold import read_eval_set
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not pages.CHROMIUM.exists(), reason="needs Debian's chromium"),
-]
+pytestmark, browser = pages.MARKS, pages.browser
 GRAPH = ROOT / "data/kg/conan-doyle-speckled-band-KG.json"
 KOREAN = ROOT / "data/kg/김유정-동백꽃-KG.json"
 QUESTIONS = "Who killed Julia Stoner?\nWhere does Helen Stoner live?\nWho visited Stoke Moran?\n"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with pages.chromium() as started:
-        yield started
 
 
 @pytest.fixture

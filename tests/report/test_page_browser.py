@@ -22,21 +22,12 @@ from tiny_graph_rag.report.graph_page import graph_page as page_of_graph
 from tiny_graph_rag.report.html import results_page
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not pages.CHROMIUM.exists(), reason="needs Debian's chromium"),
-]
+pytestmark, browser = pages.MARKS, pages.browser
 
 QUESTIONS, REFERENCES = 14_274, 188_000
 SCREENS = pages.SCREENS
 GRAVE = ("serious", "critical")
 KOREAN = "김유정-동백꽃"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with pages.chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -11,20 +11,11 @@ from tests.conftest import ROOT, read_json
 from tiny_graph_rag.cli.command import app, load
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not pages.CHROMIUM.exists(), reason="needs Debian's chromium"),
-]
+pytestmark, browser = pages.MARKS, pages.browser
 
 SCREENS = pages.SCREENS
 PAGES = ("sweep", "comparison", "everything")
 HARDSET = "김유정-동백꽃-hardset.jsonl"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with pages.chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
