@@ -175,24 +175,38 @@ def lines_of(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _likely_encoding(raw: bytes) -> str:
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return said("it looks like UTF-16")
-    for encoding, called in (("cp949", "CP949/EUC-KR"), ("gb18030", "GB18030"), ("shift_jis", "Shift JIS")):
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+OTHER_ENCODINGS = {"cp949": "CP949/EUC-KR", "shift_jis": "Shift JIS", "gb18030": "GB18030"}
+# Of texts in the first two: what their usual signs are in, which these are, and the least share of them. All
+# three can often be read as each other, but then with rare signs.
+USUAL_SIGNS = {"cp949": ("euc_kr", "가", "힣", 0.8), "shift_jis": ("shift_jis", "ぁ", "ヿ", 0.2)}
+
+
+def _other_encoding(raw: bytes) -> str | None:
+    """The first of OTHER_ENCODINGS that bytes look like. They may end within a character."""
+    for encoding in OTHER_ENCODINGS:
         try:
-            text = codecs.getincrementaldecoder(encoding)().decode(raw)  # it may end within a character
+            text = codecs.getincrementaldecoder(encoding)().decode(raw)
         except UnicodeDecodeError:
             continue
-        signs = [sign for sign in text if sign > "\x7f"]
-        if encoding == "cp949" and 5 * sum("가" <= sign <= "힣" for sign in signs) < 4 * len(signs):
-            continue  # Chinese can be decoded as Korean
-        return said(
-            "it looks like {called}: `iconv -f {encoding} -t UTF-8` converts it, and so does Excel's "
-            "'CSV UTF-8'",
-            called=called,
-            encoding=encoding.upper(),
-        )
-    return said("the encoding is unknown")
+        usual, first, last, least = USUAL_SIGNS.get(encoding, (encoding, "\x80", "\U0010ffff", 0))
+        found = sum(first <= sign <= last for sign in raw.decode(usual, "ignore"))
+        if found >= least * sum(sign > "\x7f" for sign in text):
+            return encoding
+    return None
+
+
+def _likely_encoding(raw: bytes) -> str:
+    if raw[:2] in UTF_16_MARKS:
+        return said("it looks like UTF-16")
+    encoding = _other_encoding(raw)
+    if encoding is None:
+        return said("the encoding is unknown")
+    return said(
+        "it looks like {called}: `iconv -f {encoding} -t UTF-8` converts it, and so does Excel's 'CSV UTF-8'",
+        called=OTHER_ENCODINGS[encoding],
+        encoding=encoding.upper(),
+    )
 
 
 def text_in(path: Path, *, others: bool = False) -> str | None:
@@ -206,11 +220,14 @@ def text_in(path: Path, *, others: bool = False) -> str | None:
 
 
 def encoding_of(raw: bytes) -> str:
-    """utf-8, or the other one in which all of it can be read; utf-8 too where there is none."""
-    for encoding in ("utf-8", *(("utf-16",) if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ("cp949",))):
+    """utf-8, or UTF-16 with its mark or Korean CP949, in which all of it can be read; utf-8 too where there
+    is none."""
+    for encoding in ("utf-8", "utf-16" if raw[:2] in UTF_16_MARKS else "cp949"):
         try:
             text = raw.decode(encoding)
         except UnicodeDecodeError:
+            continue
+        if encoding == "cp949" and _other_encoding(raw) != encoding:
             continue
         if encoding == "utf-8" or not any(ord(sign) < 9 for sign in text):  # bytes of no text at all
             return encoding

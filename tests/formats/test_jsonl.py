@@ -83,6 +83,16 @@ def test_another_encoding_is_read_and_said(tmp_path: Path, encoding: str) -> Non
     assert f"read as {encoding.upper()}" in str(found.notes[0])
 
 
+@pytest.mark.parametrize(
+    ("encoding", "query"), [("gb18030", "林黛玉住在哪里?"), ("shift_jis", "彼は誰ですか?")]
+)
+def test_chinese_and_japanese_are_not_read_as_korean(tmp_path: Path, encoding: str, query: str) -> None:
+    path = tmp_path / "a-eval.jsonl"
+    path.write_bytes(json.dumps({"query": query}, ensure_ascii=False).encode(encoding))
+    with pytest.raises(InputError, match=f"iconv -f {encoding.upper()}"):
+        read_eval_set(path)
+
+
 def test_bytes_of_no_encoding_are_refused_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "a-eval.jsonl"
     path.write_bytes(b'{"query": "Who?", "reference_entities": []}\n{"query": "\xff\xff\xff"}')
