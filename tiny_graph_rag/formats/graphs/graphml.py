@@ -43,7 +43,7 @@ Parts = tuple[list[Properties], list[Properties]]  # nodes and edges
 
 @graph_format(
     "GraphML",
-    "any GraphML: nodes and edges of whatever columns, graph_chunk_entity_relation.graphml of LightRAG",
+    "any GraphML, whatever the columns; graph_chunk_entity_relation.graphml of LightRAG",
     lambda head: "<graphml" in head.text,
     within=(LIGHTRAG_FILE, f"*/{LIGHTRAG_FILE}", f"rag_storage/{LIGHTRAG_FILE}", "*.graphml", "*.graphml.gz"),
     suffixes=(".graphml", ".xml"),
