@@ -8,7 +8,7 @@ several content words, words that the graph's relations are named with, function
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
@@ -199,7 +199,7 @@ class Sentence:
     def _is_respaced(self, reading: NameReading) -> bool:
         """Whether no spelling is divided into the same words; in Hangul any will do."""
         start, end, ends = reading.start, reading.end, self.text.ends
-        breaks = [stop - start for stop in ends if start < stop < end]
+        breaks = [stop - start for stop in ends[bisect_right(ends, start) : bisect_left(ends, end)]]
         hangul = HAS_HANGUL.search(self.text.kept, start, end) is not None
         return not hangul and all(self.finder.breaks(row) != breaks for row in reading.rows)
 

@@ -184,7 +184,7 @@ class Rows:
         blocks = self._placed(rows_of)
         lost = sum(int(((block["sources"] < 0) | (block["targets"] < 0)).sum()) for block in blocks)
         relations = sum(len(block["sources"]) for block in blocks)
-        if 2 * lost > relations and max(rows_of.values()) >= 0:
+        if 2 * lost > relations and any(row >= 0 for row in rows_of.values()):
             for end in (end for end, row in rows_of.items() if row < 0):
                 rows_of[end] = len(self.names)
                 self.entity(end, end)
