@@ -155,7 +155,7 @@ made.add_edges_from(zip(*(each.tolist() for each in ends)))
 peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
 print(f'  networkx: {peak / edges:,.0f} bytes a relation of {edges:,}', file=sys.stderr)
 """
-HUB_ASKERS = ("bfs", "bfs-plain", "pagerank")
+HUB_ASKERS = ("bfs", "bfs-plain")
 
 
 def main() -> None:
