@@ -371,3 +371,17 @@ def test_what_stands_at_both_ends_names_them_only_where_it_tells_them_apart(own_
     rows = [{"Id1": n, "Id2": n + 1, "Kind": "KIN", "Alive1": n > 2, "Alive2": n > 1} for n in range(9)]
     graph = read_graph(write(own_folder, "csv", rows, "kin"))
     assert list(graph.entities.names)[:3] == ["0", "1", "2"]
+
+
+def test_another_name_of_an_id_is_its_alias_and_told(own_folder: Path) -> None:
+    people = [{"id": "n3", "name": "Dover"}, {"id": "n3", "name": "Calais"}, {"id": "n1", "name": "Anna"}]
+    relations = [{"source": "n1", "target": "n3", "type": "LIVES_IN"}]
+    graph = read_plainly(own_folder, {"nodes": people, "edges": relations})
+    assert list(graph.entities.aliases) == [["Calais"], []]
+    assert any("such as n3: Dover, Calais" in line for line in graph.notes.lines())
+
+
+def test_a_table_of_questions_is_no_graph(own_folder: Path) -> None:
+    rows = [{"question": "Where does Anna live?", "references": "Dover", "tags": "1-hop"}]
+    with pytest.raises(GraphError, match="looks like a gold set; give that with --dataset"):
+        read_graph(write(own_folder, "csv", rows, "asked"))

@@ -62,7 +62,7 @@ def test_no_part_is_empty() -> None:
             split([question("a"), question("b")], shares, seed=0)
 
 
-@pytest.mark.parametrize("text", ["50", "a/b", "50/-1", "50/0"])
+@pytest.mark.parametrize("text", ["50", "a/b", "50/-1", "100/0", "50/20", "nan/50"])
 def test_shares_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--share"):
         parse_shares(text)

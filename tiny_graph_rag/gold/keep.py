@@ -18,8 +18,6 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.messages import said
 
-HUGE = 1e6  # no share is as large
-
 Prefer = Literal["", "first", "last"]
 
 
@@ -155,6 +153,9 @@ def parse_shares(text: str) -> tuple[float, ...]:
         shares = tuple(float(part) for part in text.split("/"))
     except ValueError:
         shares = ()
-    if len(shares) < 2 or not all(0 < share < HUGE for share in shares):
-        raise UsageError("--share: wanted shares of the parts such as 50/25/25, got {text}", text=repr(text))
+    if len(shares) < 2 or min(shares) <= 0 or round(sum(shares), 6) not in (1, 100):
+        raise UsageError(
+            "--share: wanted shares of the parts that add up to 100, such as 50/25/25, got {text}",
+            text=repr(text),
+        )
     return shares

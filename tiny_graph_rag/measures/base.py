@@ -253,8 +253,8 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
 
 def measures_of(given: str | Iterable[Measure | str]) -> tuple[Measure, ...]:
     """Of a text as `parse_measures` reads it, or one by one."""
-    if isinstance(given, str):
-        return parse_measures(given)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return parse_measures(str(given))
     return tuple(measure if isinstance(measure, Measure) else Measure.parse(measure) for measure in given)
 
 

@@ -72,7 +72,7 @@ LEXICAL = CHUNK_NODES | {"document", "chunk", "textnode", "community"}
 ENTITY_MARK = "__Entity__"
 INNER = frozenset({ENTITY_MARK, "__KGBuilder__", "__Node__", "__tempEntity__", "Entity"})  # tools' own labels
 UNDIRECTED_WORDS = frozenset({"undirected", "mutual", "false", "0"})
-TWICE = "entities that stand in the file more than once (taken as one)"
+TWICE = "entities found more than once in the file, taken as one"
 NAMELESS = "entities without a name (named by their id)"
 BAD_WEIGHTS = f"relations whose weight is no number (taken as {DEFAULT_WEIGHT})"
 NUMBERED = "relations whose ends are taken as numbers of rows, for as ids some are not there"
@@ -138,9 +138,10 @@ class Rows:
         entities; it may stand at several."""
         row = self.known.setdefault(id, len(self.names))
         if row < len(self.names):
+            first = self.names[row] = self.names[row] or name
             if not is_end:
-                self.flaw(TWICE, id)
-            self.names[row] = self.names[row] or name
+                self.flaw(TWICE, id if name in ("", first) else f"{id}: {first}, {name}")
+                aliases = (*aliases, *([name] if name not in ("", first) else ()))
             self.types[row] = self.types[row] or type
             self.descriptions[row] = self.descriptions[row] or description
             self.aliases[row] = list(dict.fromkeys([*self.aliases[row], *aliases]))

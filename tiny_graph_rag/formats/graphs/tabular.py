@@ -44,11 +44,14 @@ from tiny_graph_rag.formats.graphs.table import (
 )
 from tiny_graph_rag.formats.tables import delimiter_of, is_number, sheets
 from tiny_graph_rag.formats.words import (
+    ANSWER_KEYS,
     EDGE_KEYS,
     ENTITY_LISTS,
+    FIELDS,
     HEADER_WORDS,
     NODE_KEYS,
     PEOPLE_WORDS,
+    QUERY_KEYS,
     RELATION_LISTS,
     Role,
 )
@@ -251,6 +254,11 @@ def _is_header(fields: Sequence[str], given: Columns) -> bool:
 def _check_first_line(path: Path, first: Sequence[str], table: Table) -> None:
     """Raises GraphError where the first line, which names no ends, is no triple, or looks like a header that
     nobody knows. table: its rows with it."""
+    keys = set(map(key_of, first))
+    if not (keys.isdisjoint(QUERY_KEYS) or keys.isdisjoint((*FIELDS["reference_entities"], *ANSWER_KEYS))):
+        raise GraphError.at(
+            path, "the file looks like a gold set; give that with --dataset, and the graph with -g"
+        )
     times = table.texts(table.names[-1])[:SAMPLED]
     is_dated = len(first) > len(HEADLESS) and all(map(TIME.fullmatch, times))  # temporal triples
     below = [list(table.cells(name)[1:SAMPLED]) for name in table.names]
