@@ -189,7 +189,9 @@ def _other_encoding(raw: bytes) -> str | None:
             text = codecs.getincrementaldecoder(encoding)().decode(raw)
         except UnicodeDecodeError:
             continue
-        usual, first, last, least = USUAL_SIGNS.get(encoding, (encoding, "\x80", "\U0010ffff", 0))
+        if encoding not in USUAL_SIGNS:
+            return encoding
+        usual, first, last, least = USUAL_SIGNS[encoding]
         found = sum(first <= sign <= last for sign in raw.decode(usual, "ignore"))
         if found >= least * sum(sign > "\x7f" for sign in text):
             return encoding

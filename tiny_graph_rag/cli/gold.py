@@ -100,7 +100,7 @@ def merge_command(
 def split_command(
     session: Session,
     dataset: One,
-    share: Annotated[str, option("Shares of the parts.")] = "50/25/25",
+    share: Annotated[str, option("Shares of the parts in percent.")] = "50/25/25",
     format: Format = None,
     output: Annotated[
         str | None,

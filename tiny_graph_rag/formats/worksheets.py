@@ -6,11 +6,12 @@ import datetime
 import warnings
 import zipfile
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import InputError
-from tiny_graph_rag.files import check_unpacked
+from tiny_graph_rag.files import check_unpacked, stamp_of
 
 NumberedRow = tuple[int, dict[int, str]]  # of the sheet from 1, and its texts by their column from 0
 LAST_ROW = 1 << 20  # as Excel has them: a cell may say that it stands further down
@@ -22,6 +23,12 @@ def worksheets(path: Path) -> Iterator[tuple[str, list[NumberedRow]]]:
 
     Numbers that are whole have no fraction, days are as 2026-01-31. Raises InputError.
     """
+    yield from _read_once(path, *stamp_of(path))
+
+
+@lru_cache(maxsize=1)  # its format, its questions and what else it holds are asked for one by one
+def _read_once(path: Path, *stamp: int) -> list[tuple[str, list[NumberedRow]]]:
+    """stamp: of the file, which is read again when it has changed."""
     from openpyxl import load_workbook  # a fifth of a second
 
     try:
@@ -32,7 +39,7 @@ def worksheets(path: Path) -> Iterator[tuple[str, list[NumberedRow]]]:
         ):
             check_unpacked(path, sum(part.file_size for part in packed.infolist()))
             book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-            found = [(sheet.title, list(_rows(path, sheet))) for sheet in book.worksheets]
+            return [(sheet.title, list(_rows(path, sheet))) for sheet in book.worksheets]
     except InputError:
         raise
     except Exception as error:  # of broken archives and documents it raises what their parts do
@@ -40,7 +47,6 @@ def worksheets(path: Path) -> Iterator[tuple[str, list[NumberedRow]]]:
         raise InputError.at(
             path.name, "can't be read as a worksheet: {error}. Save it as CSV", error=why
         ) from error
-    yield from found
 
 
 def _rows(path: Path, sheet: Any) -> Iterator[NumberedRow]:

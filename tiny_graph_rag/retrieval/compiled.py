@@ -36,6 +36,7 @@ WALK, ENTITY, MASK, STEPS, COST, TOTAL, SLOT, BEFORE = range(len(States._fields)
 NEXT = len(States._fields)  # one more than the state before it at the same entity
 HOPEFUL = 64  # states of each layer from which the first of the two walks goes on
 NO_KEY = 1 << 62  # more than any key
+WIDEST = 1 << 30  # steps × entities that keys have room for, next to a total of 67
 BEST, ANSWERS, LOWERED_AT, WANTED = range(4)  # of `Memory.bound`
 
 
@@ -84,6 +85,7 @@ class CompiledLayers:
         """As `Layers.walk`."""
         worst = np.full((max(limits) + 1, len(starts.question)), NO_KEY)
         width = len(worst) * len(self._memory.key)
+        width = width if width <= WIDEST else 1  # of millions of entities a thousand hops away ties are kept
         work = Work(self.graph, self.prices, asked, self.explained, self._memory, width)
         self._rows, count = walk_each(work, starts, min(limits), self._rows, worst)
         states = States(*self._rows[:count, :NEXT].T.astype(np.int64))
@@ -123,7 +125,7 @@ def key_of(work: Work, entity: int, total: int, steps: int) -> int:
     while relations >> size:
         size += 1
     by_steps = steps * (len(graph.indptr) - 1) + np.int64(graph.name_rank[entity])
-    return int((total * SIZES + size) * work.width + by_steps)
+    return int((total * SIZES + size) * work.width + by_steps % work.width)
 
 
 @compiled
