@@ -336,7 +336,10 @@ def test_questions_without_references_among_others_are_a_draft_and_no_gold_set(t
 def test_what_a_table_is_taken_for_is_said(tmp_path: Path) -> None:
     path = tmp_path / "topics.tsv"
     path.write_text("q7\twho keeps bees\n", encoding="utf-8")
-    assert "the first line is read as data of the columns query_id, question" in read_gold(path).notes
+    assert (
+        "the first line is read as data, not as a header; the columns are: query_id, question"
+        in read_gold(path).notes
+    )
 
 
 REFUSED = [  # name, content, and what is said of it

@@ -285,7 +285,7 @@ def test_passages_that_the_graph_does_not_have_are_named(tmp_path: Path) -> None
     asked = [{"query": "Who is Ada?", "reference_chunks": chunks} for chunks in (["c1"], ["c1", "c9"])]
     result = evaluate(graph, load_questions(asked), measures="passages:recall@5")
     assert list(result.means.values()) == [pytest.approx(3 / 4)]
-    assert "does not have: 1, which count as missed" in " ".join(result.evaluation.notes)
+    assert "1 reference passage is not in the graph and counts as missed" in " ".join(result.evaluation.notes)
 
 
 def test_score_of_the_saved_run_is_the_same_for_every_kind(

@@ -22,8 +22,8 @@ LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
 
 LARGEST_LOSS = "Most is lost at the step '{step}': {points} of 100 points of recall. {remedy}"
 BY_NAMES = (
-    "Most of what is missed is lost at the step '{step}', counted from the entities that questions name: "
-    "{points} of 100 points of recall. {remedy}"
+    "The largest part of the missed references is lost at the step '{step}', counted from the entities that "
+    "the questions name: {points} of 100 points of recall. {remedy}"
 )
 REMEDY = {
     "in graph": "These references are not in the graph. `validate --fix-suggestions` proposes names that "

@@ -22,7 +22,7 @@ from tiny_graph_rag.measures import Judged, Measure, default_measures, measures_
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.measures.summary import Summary, summarise
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
@@ -228,12 +228,10 @@ def _strange_passages(judged: Judged, examples: EvalSet, graph: KnowledgeGraph) 
     if not found:
         return []
     return [
-        t(
-            "passages of {dataset} that {graph} does not have: {n}, which count as missed; `validate` "
-            "lists them",
-            dataset=examples.name,
-            graph=graph.name,
-            n=len(found),
+        counted(
+            len(found),
+            "{n} reference passage is not in the graph and counts as missed; `validate` shows it",
+            "{n} reference passages are not in the graph and count as missed; `validate` lists them",
         )
     ]
 

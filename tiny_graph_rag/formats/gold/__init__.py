@@ -79,7 +79,12 @@ def _said_table(path: Path) -> list[str]:
     head = Head(path)
     columns = [] if head.is_worksheet or head.is_parquet else columns_of_data(head.columns)
     if columns:
-        return [said("the first line is read as data of the columns {names}", names=", ".join(columns))]
+        return [
+            said(
+                "the first line is read as data, not as a header; the columns are: {names}",
+                names=", ".join(columns),
+            )
+        ]
     others = [name for name, _, _ in sheets(path)][1:] if head.is_worksheet else []
     return (
         [said("only the first sheet is read; not read: {names}", names=", ".join(others))] if others else []
