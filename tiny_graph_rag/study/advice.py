@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from tiny_graph_rag.messages import Said, counted, said, verbatim
+from tiny_graph_rag.messages import Said, said, verbatim
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
@@ -115,11 +115,8 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
     worst = max(found.lost, key=lambda step: step.loss)
     if worst.loss >= WORTH_SAYING:
         remedies = REMEDY if found.diagnosis.limits.walks else REMEDY | UNWALKED
-        hops, step = found.diagnosis.limits.hops, said(worst.step)
-        if worst.step == "recall@k":  # as tables have it
-            step = verbatim(f"recall@{found.diagnosis.cutoff}")
-        elif worst.step == WITHIN_HOPS and hops is not None:
-            step = said("reachable within {hops}", hops=counted(hops, "{n} hop", "{n} hops"))
+        # As tables have it.
+        step = f"recall@{found.diagnosis.cutoff}" if worst.step == "recall@k" else said(worst.step)
         yield Advice(
             "largest loss",
             said(
