@@ -71,7 +71,7 @@ def test_the_worst_question_says_what_stood_in_the_way_and_how_to_look(tale: Pat
     call = ("eval", "--dataset", "tale-eval.jsonl", "--skip-generation")
     said = run_cli(*call).stdout
     assert "1 of 3 questions: the answer is among the first 5." in said
-    assert "Worst question: far (Dora: needs 3 hops)" in said
+    assert "One of the 2 worst questions: far (Dora: needs 3 hops)" in said
     assert "query --dataset tale-eval.jsonl --id far" in said
     details = run_cli(*call, "--details").stdout
     assert "Dora: needs 3 hops" in details

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.conftest import real, write_gold, write_set
+from tiny_graph_rag import evaluate
 
 GOLD = "data/eval/tale-eval.jsonl"
 ENTITIES = ["Anna", ("Bert", ["Bertie"]), "Rex", "Anna Maria"]
@@ -130,6 +131,38 @@ def test_suggested_fixes_rename_what_is_missing_and_nothing_else(validated, tmp_
         "suggested_renames": {"Berts": {"to": "Bert", "likeness": 0.889}},
     }
     assert json.loads(second) == {"id": "line-2", **rows[1]}
+
+
+def test_ids_of_entities_as_references_are_told_and_replaced(run_cli, tmp_path) -> None:
+    names = {"n1": "Calais", "n3": "Dover", "7": "Ann"}
+    graph = {
+        "entities": [{"id": id, "name": name} for id, name in names.items()],
+        "relationships": [
+            {"source": "n1", "target": "n3", "type": "FERRY"},
+            {"source": "n1", "target": "n9"},
+        ],
+    }
+    path = tmp_path / "data/kg/ferry-KG.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(graph), encoding="utf-8")
+    gold = write_gold(tmp_path / "ids.jsonl", question("Whereto?", ["n3"]), question("Who is seven?", ["7"]))
+    done = run_cli("validate -g", path, "--dataset", gold, "--fix-suggestions", "fixed.jsonl", code=1)
+    assert "'n3': no entity has this name, but it is the id of 'Dover'" in " ".join(done.stdout.split())
+    assert "the id of 'Ann'" not in done.stdout  # a number may be the answer itself
+    fixed = map(json.loads, (tmp_path / "fixed.jsonl").read_text(encoding="utf-8").splitlines())
+    assert [row["reference_entities"] for row in fixed] == [["Dover"], ["7"]]
+    result = evaluate(path, gold)
+    assert [line[:30] for line in result.notes] == [
+        "1 relation left out because an",
+        "1 reference is the id of an en",
+    ]
+    assert "2 in .notes" in repr(result)
+    assert "1 relation left out" in repr(result.evaluation.graph)
+
+
+def test_a_set_that_says_nowhere_what_is_relevant_is_an_error(validated) -> None:
+    misspelt = {"query": "Whom does Anna know?", "reference_entitis": ["Bert"]}
+    assert "error line 1" in validated([misspelt], code=1).stdout
 
 
 @pytest.mark.realdata

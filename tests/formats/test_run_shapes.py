@@ -54,6 +54,9 @@ SHAPES = {
     "a result in a question": lines(
         *({"question_id": one["id"], "result": one} for one in two("id", "retrieved"))
     ),
+    "a text a question": lines(
+        {"id": "q1", "ranked_entities": "Dover; Ann"}, {"id": "q2", "ranked_entities": ""}
+    ),
     "lists alone": json.dumps(BOTH),
     "one line": json.dumps(two("id", "retrieved")),
     "upstream": json.dumps({"summary": {"num_examples": 2, "avg_mrr": 0.5}, "results": UPSTREAM}, indent=2),

@@ -185,17 +185,19 @@ def _show(
         session.say(line)
 
 
-def _worst_of(evaluation: Evaluation) -> tuple[str, str] | None:
-    """The question to look at first: its id, and what became of its first missed reference. None where every
-    question is answered, or no measure says how well."""
+def _worst_of(evaluation: Evaluation) -> tuple[str, str, int] | None:
+    """The question to look at first: its id, what became of its first missed reference, and how many
+    questions score as low. None where every question is answered, or no measure says how well."""
     measure = telling(list(evaluation.scores))
     if measure is None:
         return None
-    rows = worst_rows(evaluation.scores[measure].tolist())
+    values = evaluation.scores[measure]
+    rows = worst_rows(values.tolist())
     if not rows:
         return None
     found = as_read(question(evaluation, rows[0], Spelled(evaluation.graph)))
-    return found["id"], next(reference_lines(found, evaluation.explanation.diagnosis.limits.hops), "")
+    became = next(reference_lines(found, evaluation.explanation.diagnosis.limits.hops), "")
+    return found["id"], became, int((values == values[rows[0]]).sum())
 
 
 def asking_own(

@@ -103,7 +103,7 @@ def strict_renames(
     """Missing name → the one name of this graph that it is.
 
     missing: each with the names most like it. By the older graph where that says what became of the entity;
-    else where exactly one entity has the name in another spelling (case, spaces, plural, title …).
+    else where it is an entity's id, or exactly one has the name in another spelling (case, plural, title …).
     """
     now: dict[str, int] = {}
     if older is not None:
@@ -115,7 +115,8 @@ def strict_renames(
         if row is not None:
             renames[name] = Near(graph.entities.names[row], row, 1.0)
             continue
-        same = [near for near in nearest if _is_same(name, near.name)]
+        ids = graph.entities.ids
+        same = [near for near in nearest if name == ids[near.entity] or _is_same(name, near.name)]
         if len({near.entity for near in same}) == 1:
             renames[name] = same[0]
     return renames

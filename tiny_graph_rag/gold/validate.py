@@ -56,6 +56,7 @@ JOINED = (
     "reference {name}: no entity has this name, but its parts are entities; put ';' between names in a "
     "table, or list them one by one in JSON"
 )
+BY_ID = "reference {name}: no entity has this name, but it is the id of {entity}; write the name"
 LIKE_NOTHING = "reference {name}: no entity has this name or a similar one"
 AMBIGUOUS = "reference {name}: ambiguous name, {n} entities have it: {bearers}"
 BY_ALIAS = "reference {name}: matches {entity} only by an alias"
@@ -170,6 +171,7 @@ def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Vali
 def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
     """Every finding of one question, in file order; then the one about many."""
     counts = Counter(_given_id(example) for example in examples)
+    severity: Severity = "warning" if any(map(_can_be_judged, examples)) else "error"
     for example in examples:
         relevant, irrelevant = example.relevant_entities, dict.fromkeys(example.irrelevant_entities)
         if both := [name for name in irrelevant if name in relevant]:
@@ -178,15 +180,17 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
         given = _given_id(example)
         if given is not None and given != example.id and counts[given] > 1:
             yield Finding.about(example, "error", "duplicate id", SAME_ID, n=str(counts[given]))
-        if not (
-            example.judged or example.ground_truth or example.reference_texts or example.reference_chunks
-        ):
-            yield Finding.about(example, "warning", "nothing to judge", NO_ANSWER)
+        if not _can_be_judged(example):
+            yield Finding.about(example, severity, "nothing to judge", NO_ANSWER)
     without = [example for example in examples if example.id == f"line-{example.line}"]
     is_odd = len(without) < len(examples) or not any(example.judged for example in examples)
     if without and is_odd:
         values = {"n": f"{len(without):,}", "all": f"{len(examples):,}"}
         yield Finding("warning", "no id", without[0].line, "", Said(NO_ID, values))
+
+
+def _can_be_judged(example: Example) -> bool:
+    return example.judged or bool(example.ground_truth or example.reference_texts or example.reference_chunks)
 
 
 def _given_id(example: Example) -> str | None:
@@ -209,7 +213,9 @@ def check_references(
                 near = nearest[reference.name]
                 joined = joined_names(reference.name, [one.name for one in near])
                 text = JOINED if joined else NOT_IN_GRAPH if near else LIKE_NOTHING
-                if text is NOT_IN_GRAPH:
+                if near and ids[near[0].entity] == reference.name:
+                    text, values["entity"] = BY_ID, repr(near[0].name)
+                elif text is NOT_IN_GRAPH:
                     values["nearest"] = ", ".join(f"{one.name} ({one.likeness:.2f})" for one in near)
                 yield Finding.about(example, "error", "not in graph", text, **values)
             elif reference.is_ambiguous:

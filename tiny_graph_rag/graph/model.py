@@ -194,7 +194,8 @@ class KnowledgeGraph:
         return len(self.entities)
 
     def __repr__(self) -> str:
-        return f"KnowledgeGraph({self.name!r}, {len(self):,} entities, {len(self.relations):,} relations)"
+        counts = f"{len(self):,} entities, {len(self.relations):,} relations"
+        return f"KnowledgeGraph({self.name!r}, {'; '.join([counts, *map(str, self.notes.lines())])})"
 
     def derived(self, name: str, build: Build) -> Arrays:
         """Named arrays that follow from this graph alone, such as an index.

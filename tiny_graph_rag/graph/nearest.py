@@ -8,7 +8,7 @@ Names are compared letter by letter by rapidfuzz, Hangul taken apart, so that ì 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -52,23 +52,28 @@ def similar(letters: str, spelled: Sequence[str], least: float, most: int | None
 
 
 class NearestNames:
-    """The names and aliases of a graph, built once. owners: the entity of each spelling."""
+    """The names and aliases of a graph, built once. owners: the entity of each spelling. ids: id â†’ entity."""
 
-    def __init__(self, spellings: Sequence[str], owners: Sequence[int]) -> None:
-        self.spellings, self.owners = spellings, owners
+    def __init__(self, spellings: Sequence[str], owners: Sequence[int], ids: Mapping[str, int]) -> None:
+        self.spellings, self.owners, self.ids = spellings, owners, ids
         self._spelled = [letters_of(spelling) for spelling in spellings]
 
     @classmethod
     def of(cls, entities: Entities) -> NearestNames:
         aliases, rows = entities.aliases, np.arange(len(entities))
         owners = np.concatenate([rows, np.repeat(rows, np.diff(aliases.offsets))])
-        return cls([*entities.names, *aliases.items], owners.tolist())
+        ids = {id: row for row, id in enumerate(entities.ids) if not id.isdecimal()}
+        return cls([*entities.names, *aliases.items], owners.tolist(), ids)
 
     def of_all(self, names: Iterable[str]) -> dict[str, tuple[Near, ...]]:
-        """Each name's nearest entities, at most MOST, best first; none below LEAST."""
+        """Each name's nearest entities, at most MOST, best first; none below LEAST. Of an entity's id, unless
+        it is a number, that entity alone."""
         return {name: self._nearest(name) for name in dict.fromkeys(names)}
 
     def _nearest(self, name: str) -> tuple[Near, ...]:
+        if name in self.ids:
+            entity = self.ids[name]
+            return (Near(self.spellings[entity], entity, 1.0),)
         found: dict[int, Near] = {}
         for row, likeness in similar(letters_of(name), self._spelled, LEAST, SHORTLIST):
             near = Near(self.spellings[row], self.owners[row], likeness)

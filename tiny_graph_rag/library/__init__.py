@@ -150,6 +150,13 @@ class Result:
         """Measure → its mean over all questions."""
         return {str(measure): mean.mean for measure, mean in self.summary.overall.measures.items()}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the commands say next to their numbers: of the graph, the questions, the evaluation."""
+        found = self.evaluation
+        read = (*found.graph.notes.lines(), *found.examples.notes)
+        return (*map(str, read), *found.notes)
+
     def to_pandas(self) -> pandas.DataFrame:
         """A row a question: id, query, tags, a column a measure (NaN where undefined), the names that were
         missed. Raises MissingExtraError without pandas."""
@@ -192,7 +199,8 @@ class Result:
 
     def __repr__(self) -> str:
         found = ", ".join(f"{name} {mean:.3f}" for name, mean in self.means.items())
-        return f"Result({len(self.evaluation.examples):,} questions, {found})"
+        told = f"; {len(self.notes)} in .notes" if self.notes else ""
+        return f"Result({len(self.evaluation.examples):,} questions, {found}{told})"
 
 
 def evaluate(

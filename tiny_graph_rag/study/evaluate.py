@@ -125,6 +125,7 @@ def evaluate(
         *_undefined(run, judged, measures),
         *_contained(run, judged, examples.examples, config),
         *(() if run.external else _strange_passages(judged, examples, graph)),
+        *_ids_as_names(trials.judgments, graph),
     ]
     reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
     return Evaluation(
@@ -232,6 +233,24 @@ def _strange_passages(judged: Judged, examples: EvalSet, graph: KnowledgeGraph) 
             len(found),
             "{n} reference passage is not in the graph and counts as missed; `validate` shows it",
             "{n} reference passages are not in the graph and count as missed; `validate` lists them",
+        )
+    ]
+
+
+def _ids_as_names(judgments: Judgments, graph: KnowledgeGraph) -> list[str]:
+    """How many references are written as ids of entities, which no name in a ranking is."""
+    lost = judgments.references.unresolved
+    ids = [name for name in lost if name in graph.row_of_id and not name.isdecimal()] if lost else []
+    if not ids:
+        return []
+    return [
+        counted(
+            len(ids),
+            "{n} reference is the id of an entity, {id}, and counts as missed, since a reference is a name: "
+            "`validate --fix-suggestions` writes the name",
+            "{n} references are ids of entities, such as {id}, and count as missed, since a reference is a "
+            "name: `validate --fix-suggestions` writes the names",
+            id=repr(ids[0]),
         )
     ]
 

@@ -46,6 +46,7 @@ KINDS = {"entities": "entities", "relations": "relations"} | dict.fromkeys(
 )
 OTHERS = {"relations": RELATIONS_KEYS, "passages": PASSAGES_KEYS}
 DOCUMENT_COLUMNS = (*DOCUMENT_NAMES, *ENTITY_COLUMNS)
+ALONE = {"entities", "passages"}  # kinds of which a text is a list, of one or as a cell of a table has it
 FIGURES = {"mrr", "hit_rate", "n"}  # keys of a summary, which is no run
 UNITS = {  # key of a time that a question took → how many of it are a second
     **dict.fromkeys(("latency_seconds", "latency_s", "elapsed_seconds", "response_time_s"), 1),
@@ -274,8 +275,8 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
             if isinstance(part, dict)
             for name, value in part.items()
         }
-        alone = {key: row[key] for key in PASSAGES_KEYS if isinstance(row.get(key), str)}
-        row |= {key: [text] if text.strip() else [] for key, text in alone.items()}
+        texts = {key: text for key, text in row.items() if isinstance(text, str)}
+        row |= {key: _list_of(text, key) for key, text in texts.items() if _kind_listed(key) in ALONE}
         lists, error = lists_in(row), failure_of(row.get("error"))
         query = next((row[name] for name in (*ASKED_KEYS, "input") if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in ID_KEYS if is_id(row.get(name))), query)

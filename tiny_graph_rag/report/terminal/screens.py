@@ -73,12 +73,13 @@ def answered_counts(recall: Column) -> tuple[int, int, int]:
 def evaluation_lines(
     content: Json,
     counts: tuple[int, int, int] | None,
-    worst: tuple[str, str] | None,
+    worst: tuple[str, str, int] | None,
     commands: dict[str, str],
 ) -> Iterator[Shown]:
     """content: of `eval` or `score`, its questions left out. counts: questions answered in whole, in part,
-    and all with a reference; None where entities were not judged. worst: id of the worst question, and what
-    became of its first reference, "" of passages. commands: `fix` and `query`, the commands to go on with."""
+    and all with a reference; None where entities were not judged. worst: id of the worst question, what
+    became of its first reference, "" of passages, and how many are as bad, itself too. commands: `fix` and
+    `query`, the commands to go on with."""
     summary = content["summary"]
     yield StrongLine(cut(subject(content), SCREEN_WIDTH))
     if counts is not None and counts[2]:
@@ -93,8 +94,8 @@ def evaluation_lines(
         yield t("Next: what would raise this, tested on other questions")
         yield CopiedLine(INDENT + commands["fix"])
     if worst is not None and commands.get("query"):
-        question_id, became = worst
-        words = t("Worst question: {id}", id=question_id)
+        question_id, became, alike = worst
+        words = counted(alike, "Worst question: {id}", "One of the {n} worst questions: {id}", id=question_id)
         yield cut(f"{words} ({became})" if became else words, SCREEN_WIDTH)
         yield CopiedLine(INDENT + commands["query"])
 
