@@ -51,6 +51,10 @@ GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes clas
         ("data.json", {"Ann": {"Ben": {"relation": "knows"}}, "Ben": {}}),
         ("pairs.json", {"Ann": [["knows", "Ben"]], "Ben": []}),
         ("objects.json", {"Ann": [{"relation": "knows", "target": "Ben"}], "Ben": []}),
+        ("keys of ends.json", {"nodes": {"Ann": {"n": 1}, "Ben": {"n": 2}},
+                               "edges": {"Ann|Ben": {"relation": "knows"}}}),
+        ("tree.json", {"name": "Ann", "knows": [{"name": "Ben", "knows": []}]}),
+        ("trees.json", [{"name": "Ann", "knows": {"name": "Ben", "knows": [{"name": "Cy"}]}}]),
         ("adjacency.json", {"adjacency": {"Ann": {"knows": ["Ben"]}}}),
         ("alone.json", {"relationships": [{"source": "Ann", "target": "Ben", "type": "knows"}]}),
         ("kg.json", {"relationships": [
@@ -364,6 +368,25 @@ def test_a_table_beside_it_that_names_other_things_is_left_out(own_folder: Path)
     graph = read(own_folder, "subject,predicate,object\nAnn,knows,Ben\n", "triples.csv")
     assert told(graph) == KNOWS
     assert "tables next to it whose entities are in no relation" in graph.notes.lines()[0]
+
+
+def test_sentences_are_no_entities_and_a_second_list_of_relations_is_told(own_folder: Path) -> None:
+    nodes = [{"id": f"p:{n}", "label": "GIRL", "canonical": name} for n, name in PEOPLE_BY_NUMBER]
+    document = {
+        "nodes": [*nodes, {"id": "s:1", "label": "SENTENCE", "text": "Once."}],
+        "triples": {"t": {"subject": "p:0", "predicate": "knows", "object": "p:1"}},
+        "edges": [{"source": "p:1", "target": "p:2"}, {"source": "s:1", "target": "p:2"}],
+    }
+    graph = read(own_folder, document)
+    assert (told(graph), list(graph.entities.names)) == (KNOWS, ["Ann", "Ben", "Cy"])
+    assert "2 relations of another list (left out) (such as edges)" in "".join(graph.notes.lines())
+
+
+def test_a_table_of_relation_types_is_not_that_of_relations(own_folder: Path) -> None:
+    for name, text in (("entities", "name\nAnn\nBen\n"), ("relations", "relation_name\nknows\n")):
+        (own_folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    (own_folder / "triples.csv").write_text("head,relation,tail\nAnn,knows,Ben\n", encoding="utf-8")
+    assert told(read_graph(own_folder)) == KNOWS
 
 
 def test_what_is_dropped_and_what_is_not_clear_is_told(own_folder: Path) -> None:

@@ -307,6 +307,29 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
     ("file.yaml", f"tests:\n- vars: {{a: file://a.txt, b: {QUESTION}}}{EQUALS}", TOLD),
     ("golden.yaml", f"- question: {QUESTION}\n  expected: Anna\n- question: Who?\n  expected: Ben\n", TOLD),
     (
+        "tool.json",
+        json.dumps(
+            [{"question": QUESTION, "expected": "search", "reference": ANSWER, "expected_article": "87"}]
+        ),
+        TRUTH | {"reference_chunks": ("87",)},
+    ),
+    (  # what a key holds in all records decides
+        "short.json",
+        json.dumps(
+            [
+                {"question": q, "relevant_contexts": [text]}
+                for q in ("Who?", "So?")
+                for text in ("Anna: bees.", f"{PASSAGE} {PASSAGE}")
+            ]
+        ),
+        {"reference_texts": ("Anna: bees.",)},
+    ),
+    (
+        "one file.csv",
+        "question,answer,document\nWho?,Ann,Ask.com\nSo?,Ben,Glacier cave\nY?,Cy,Bee\n",
+        {"reference_chunks": ()},
+    ),
+    (
         "bar.json",
         json.dumps([{"input_text": QUESTION, "answer": "Ann | Ben", "relevant": ["c1"]}]),
         {"query": QUESTION, "ground_truth": ("Ann | Ben",), "reference_chunks": ("c1",)},

@@ -8,6 +8,7 @@ signs, in lower case), those of questions as `records.folded` does.
 from __future__ import annotations
 
 import re
+from itertools import chain
 from textwrap import dedent
 
 
@@ -65,9 +66,9 @@ NODE_KEYS = _table(
     """
     id: id entityid nodeid vertexid conceptid canonicalid uid uuid guid identifier key iri uri nid eid
         code cui curie 식별자 아이디 编号 標識
-    name: name entityname nodename conceptname displayname preferredname preflabel lbl fullname title
-        entity names node vertex concept term word 이름 명칭 개체 개체명 엔티티 노드 名称 名字 名稱 实体
-        实体名 實體 名前 nom nombre nome bezeichnung имя название
+    name: name entityname nodename conceptname displayname preferredname canonicalname canonical preflabel lbl
+        fullname title entity names node vertex concept term word 이름 명칭 개체 개체명 엔티티 노드 名称 名字
+        名稱 实体 实体名 實體 名前 nom nombre nome bezeichnung имя название
     type: entitytype nodetype filetype type types labels nodelabel nodelabels entitylabel category categories
         kind class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 实体类型
         实体类别 节点类型 類型 种类 タイプ tipo categoría categoria catégorie categorie typ
@@ -173,12 +174,7 @@ COMMON_TYPES = _set(
     symptom technology skill group 인물 사람 장소 도시 조직 회사 사건 개념 동물 제품 人物 地点 组织 公司 事件
     """
 )
-HEADER_WORDS = _set(
-    """
-    entity node subject object head tail source target from to start end relation relationship predicate
-    rel type label edge src dst tgt subj obj
-    """
-)
+HEADER_WORDS = _set("entity node relation relationship predicate rel type label edge") | {*chain(*PAIRS)}
 
 # --- questions, and what was judged or retrieved
 QUERY_KEYS = _keys(
@@ -226,7 +222,7 @@ NOUNS = _table(
     relations: relation relations relationship relationships triple triples triplets
     chunks: chunk chunks doc docs document documents documento documentos file files filename filenames
         source sources path paths url urls slug slugs citation citations title titles page pages
-        relevance judgment judgments
+        section sections article articles clause clauses relevance judgment judgments
     texts: passage passages context contexts evidence text texts snippet snippets quote quotes
     answer: answer answers output response keyword keywords term terms value values point points token
         tokens fact facts phrase phrases element elements resposta respostas respuesta respuestas réponse

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,14 @@ from msgspec import Struct
 from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind, nearest
 from tiny_graph_rag.formats.detection import Format, registering
-from tiny_graph_rag.formats.gold.records import holds_names, is_ours, is_question, ours, relation
+from tiny_graph_rag.formats.gold.records import (
+    fields_meant,
+    holds_names,
+    is_ours,
+    is_question,
+    ours,
+    relation,
+)
 from tiny_graph_rag.formats.records import folded, is_id, is_texts, records
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS, STATEMENTS
@@ -106,15 +114,16 @@ def sound_questions(path: Path) -> Sound:
     if len(rows) > 1 and not any(row.get("relevant_chunk_ids") for row in rows):
         for row in rows:  # a list that is empty everywhere is still to be filled
             row.pop("relevant_chunk_ids", None)
-    names = _names_in(rows)
+    meant = fields_meant(rows)
+    read_as = partial(ours, meant=meant, table=table)
     notes: list[str] = []
-    if _hold_topics(rows, names, table=table):
+    if _hold_topics(rows, read_as):
         for row in rows:
             if "entities" in row:
                 row["seed_entities"] = row.pop("entities")
         notes.append(said(TOPICS))
-    read, guessed = _examples(every, names, problems, table=table)
-    if not read and rows and all("query" not in ours(row, names, table=table)[0] for row in rows):
+    read, guessed = _examples(every, read_as, problems, table=table)
+    if not read and rows and all("query" not in read_as(row)[0] for row in rows):
         raise _no_query(rows, path)
     if not read and not problems:
         problems.add(path.name, EMPTY)
@@ -124,8 +133,9 @@ def sound_questions(path: Path) -> Sound:
     examples = tuple(read.values())
     if table or not any(example.judged for example in examples):
         notes += _columns_kept(examples)
+    names = [key for key in NAMES_OR_ANSWER if key in meant]
     if names and not any(map(is_ours, rows)):
-        fields = ", ".join(map(repr, sorted(names)))
+        fields = ", ".join(map(repr, names))
         notes.append(
             said(
                 "{field} is read as names of entities; call it 'ground_truth' if it holds answers in words",
@@ -136,7 +146,7 @@ def sound_questions(path: Path) -> Sound:
 
 
 def _examples(
-    every: Iterable[Record], names: frozenset[str], problems: Problems, *, table: bool = False
+    every: Iterable[Record], read_as: Callable[..., Any], problems: Problems, *, table: bool = False
 ) -> tuple[dict[str, Example], dict[str, str]]:
     """Place → question of each sound record, and key → field of those that were guessed; what is wrong with
     the others goes to `problems`. table: its records are rows of cells."""
@@ -150,7 +160,7 @@ def _examples(
             row = _filled(row) if table else dict(row)
             if table:
                 row |= {name: value for name in row if (value := _object(row[name])) is not None}
-            row, its_guessed = ours(row, names, table=table)
+            row, its_guessed = read_as(row)
             guessed |= its_guessed
         if _is_sound(row, record.place, problems):
             found[record.place] = example_of(row, record.number, record.row)
@@ -187,20 +197,11 @@ def _filled(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _names_in(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """The keys that may hold names or an answer, and hold names: judged by all of their values."""
-    keys = dict.fromkeys(key for row in rows for key in row if folded(key) in NAMES_OR_ANSWER)
-    folds = {folded(key) for row in rows for key in row}
-    if folds & {"user_input", "reference_contexts", "retrieved_contexts", "response"}:
-        return frozenset()  # ragas calls its answer `reference`
-    return frozenset(key for key in keys if holds_names(row.get(key) for row in rows))
-
-
-def _hold_topics(rows: Sequence[Mapping[str, Any]], names: frozenset[str], *, table: bool) -> bool:
+def _hold_topics(rows: Sequence[Mapping[str, Any]], read_as: Callable[..., Any]) -> bool:
     """Whether `entities` are those that the questions ask about: they stand next to a query of a database, or
     most questions that are answered by names hold all of them."""
     rows = [row for row in rows if "entities" in row and not is_ours(row)]
-    read = (ours(dict(row), names, table=table)[0] for row in rows)
+    read = (read_as(dict(row))[0] for row in rows)
     found = [row for row in read if row.get("ground_truth") and row.get("reference_entities")]
     queries = (str(row.get("query")).casefold() for row in found)
     named = [
@@ -253,8 +254,9 @@ def judged_by_passages(examples: tuple[Example, ...]) -> tuple[Example, ...]:
 def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
     problems = Problems(DatasetError)
-    every = (Record(number, f"question {number}", row) for number, row in enumerate(given, start=1))
-    found, _ = _examples(every, frozenset(), problems)
+    every = [Record(number, f"question {number}", row) for number, row in enumerate(given, start=1)]
+    meant = fields_meant(record.row for record in every if isinstance(record.row, dict))
+    found, _ = _examples(every, partial(ours, meant=meant), problems)
     read = dict(zip(found, judged_by_passages(tuple(found.values())), strict=True))
     for place, example in read.items():
         if not example.judged:

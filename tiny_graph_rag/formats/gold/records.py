@@ -48,6 +48,7 @@ _FILE_PATH = re.compile(r"^[^<>\[\]()]*(?:/[^<>\[\]()]*|\.\w{2,5})$")
 _FILE = re.compile(r"^\S+(?:\.[a-zA-Z]{2,5}|/\S+)$")
 _ID = re.compile(r"\S")
 QUERY_TEXTS = ("string", *LANGUAGES)
+RAGAS = {"user_input", "reference_contexts", "retrieved_contexts", "response"}  # its answer is `reference`
 LONGEST_NAME = 60  # characters of one name, where a column holds names or answers
 
 
@@ -85,11 +86,11 @@ def is_question(row: Mapping[str, Any]) -> bool:
 
 
 def ours(
-    row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False
+    row: dict[str, Any], meant: Mapping[str, str], *, table: bool = False
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The record under our own names, and keys that no list has → the field that they were taken for.
 
-    names: keys of NAMES_OR_ANSWER that hold names of entities.
+    meant: as `fields_meant` has it.
 
     A field that stands under our own name in a record of ours is left as it is, right or wrong: what is wrong
     with it is reported later. table: cells are text, with several values between `;`, `|` or line breaks.
@@ -100,10 +101,10 @@ def ours(
         row = {"id": row["question"], "question": row["question"]} | dict.fromkeys(TEXTS_JUDGED, texts)
     own = is_ours(row) and not table
     keys = {folded(name): name for name in reversed(row)}
-    meant = {} if is_ours(row) else _meant(row, keys)
+    meant = {key: field for key, field in meant.items() if key in keys and not is_ours(row)}
     found: dict[str, Any] = {}
     taken: dict[str, str] = {}
-    for field, wanted in _spellings(keys, meant, names, own=own).items():
+    for field, wanted in _spellings(keys, meant, own=own).items():
         for name in (keys[key] for key in wanted if key in keys and keys[key] not in taken):
             as_it_is = own and folded(name) in (field, OLD_NAMES.get(field))
             value = row[name] if as_it_is else _converted(field, row[name], row, table=table)
@@ -113,7 +114,7 @@ def ours(
     turns = found.get("query")
     if isinstance(turns, list) and turns:
         found |= {"query": turns[-1], "context": turns[:-1]}
-    guessed = {name: field for name, field in taken.items() if folded(name) in meant}
+    guessed = {name: field for name, field in taken.items() if folded(name) in {*meant} - {*NAMES_OR_ANSWER}}
     if table or not is_ours(row):
         metadata = row.get("metadata")
         types = _types({**row, **(metadata if isinstance(metadata, dict) else {}), **row}, taken)
@@ -124,34 +125,44 @@ def ours(
     return {**found, **rest}, guessed
 
 
-def _meant(row: Mapping[str, Any], keys: dict[str, str]) -> dict[str, str]:
+def fields_meant(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Folded key → field, of the keys that no list has: those that speak of a field
-    (`expected_source_file`), and the document that a question comes from. Passages are texts where they read
-    so, else ids."""
+    (`expected_source_file`), the document that a question comes from, and keys that hold either names or
+    answers, where they hold names. All values of a key decide: passages are texts where some read so, else
+    ids."""
+    values: dict[str, list[Any]] = {}
+    for row in rows:
+        for key, value in row.items():
+            if value and not isinstance(value, float | bool):
+                values.setdefault(folded(key), []).append(value)
     found: dict[str, str] = {}
-    for folded_key, key in reversed(list(keys.items())):
-        value, thing = row[key], thing_meant(folded_key, QUALIFIERS)
-        if folded_key in FIELDS["reference_texts"] and _are(_FILE, value):
-            found[folded_key] = "reference_chunks"  # names of files, not texts
-        if thing is None or folded_key in LISTED or isinstance(value, float | bool) or not value:
+    for key, told in values.items():
+        thing = thing_meant(key, QUALIFIERS)
+        if key in FIELDS["reference_texts"] and _are(_FILE, told):
+            found[key] = "reference_chunks"  # names of files, not texts
+        if key in NAMES_OR_ANSWER and not RAGAS & values.keys() and holds_names(told):
+            found[key] = "reference_entities"
+        if thing is None or key in LISTED:
             continue
         field = MEANT[thing]
-        if {"path", "paths"} & {*folded_key.split("_")} and not _are(_FILE_PATH, value):
+        if {"path", "paths"} & {*key.split("_")} and not _are(_FILE_PATH, told):
             field = "reference_relations"  # a path through a graph
-        found[folded_key] = "reference_texts" if field == "reference_chunks" and _is_prose(value) else field
-    if not {*QUERY_KEYS} & keys.keys():
-        found |= dict.fromkeys([key for key in reversed(keys) if key.endswith("_question")][:1], "query")
-    if not {*RESPONSE_KEYS, "contexts", "sources"} & keys.keys():  # of a run: its documents were retrieved
-        origins = [key for name in ORIGIN_KEYS for key in (name, f"{name}s") if key in keys]
-        origins = [key for key in origins if _are(_ID if "_id" in key else _DOCUMENT, row[keys[key]])]
+        is_prose = field == "reference_chunks" and any(map(_is_prose, told))
+        found[key] = "reference_texts" if is_prose else field
+    if not {*QUERY_KEYS} & values.keys():
+        found |= dict.fromkeys([key for key in values if key.endswith("_question")][:1], "query")
+    if not {*RESPONSE_KEYS, "contexts", "sources"} & values.keys():  # of a run: its documents were retrieved
+        origins = [key for name in ORIGIN_KEYS for key in (name, f"{name}s") if key in values]
+        origins = [key for key in origins if _are(_ID if "_id" in key else _DOCUMENT, values[key])]
         found |= dict.fromkeys(origins, "reference_chunks")
-    return {key: found[key] for key in sorted(found, key=_is_whole)}
+    return {key: found[key] for key in sorted(found, key=lambda key: (_is_whole(key), -len(values[key])))}
 
 
-def _are(pattern: re.Pattern[str], value: Any) -> bool:
-    """Whether a value holds names and all of them show the pattern."""
-    names = _converted("reference_entities", value, {}, table=False)
-    return bool(names) and all(map(pattern.search, names))
+def _are(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
+    """Whether values hold names, and most of them show the pattern."""
+    names = [_converted("reference_entities", value, {}, table=False) for value in values]
+    shown = [bool(several) and all(map(pattern.search, several)) for several in names]
+    return 2 * sum(shown) > len(shown)
 
 
 def _is_prose(value: Any) -> bool:
@@ -165,20 +176,19 @@ def _is_prose(value: Any) -> bool:
     )
 
 
-def _spellings(
-    keys: Mapping[str, str], meant: Mapping[str, str], names: frozenset[str], *, own: bool
-) -> dict[str, tuple[str, ...]]:
+def _spellings(keys: Mapping[str, str], meant: Mapping[str, str], *, own: bool) -> dict[str, tuple[str, ...]]:
     """Field → the keys under which it may stand in this record, by what else the record holds."""
     files = [key for key in meant if key in FIELDS["reference_texts"]]
     spelled = FIELDS | {"reference_texts": tuple(k for k in FIELDS["reference_texts"] if k not in files)}
     if not own:
         spelled["query"] = ("question", *QUERY_KEYS)  # next to one, `query` is in SPARQL or SQL
-    for key, field in meant.items():
-        spelled[field] += (key,)
+    for key in (key for key in meant if key not in NAMES_OR_ANSWER):
+        spelled[meant[key]] += (key,)
     is_named = any(key in keys for key in spelled["reference_entities"])
-    as_names = () if is_named else tuple(key for key in NAMES_OR_ANSWER if keys.get(key) in names)
+    as_names = () if is_named else tuple(key for key in NAMES_OR_ANSWER if key in meant)
     spelled["reference_entities"] += as_names
-    spelled["ground_truth"] += tuple(key for key in NAMES_OR_ANSWER if key not in as_names)
+    answers = (*spelled["ground_truth"], *(key for key in NAMES_OR_ANSWER if key not in as_names))
+    spelled["ground_truth"] = tuple(sorted(answers, key=("expected", "target").__contains__))
     answered = any(key in keys for key in (*spelled["ground_truth"], "reference_contexts", "evidence"))
     if not own and not is_named and not as_names and (answered or "query" not in keys):
         spelled["context"] = ("앞_대화",)  # next to an answer, `context` is what it stands in

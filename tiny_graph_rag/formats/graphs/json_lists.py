@@ -49,6 +49,7 @@ from tiny_graph_rag.messages import Said, said
 LINES = (".jsonl", ".ndjson")
 YAML = (".yaml", ".yml")
 BROKEN = "triples that are not three texts (left out)"
+AGAIN = "relations of another list (left out)"
 WANTED = (
     'wanted {"entities": […], "relations": […]}, or a list of [source, relation, target] or of objects with '
     "'source', 'relation', 'target'"
@@ -58,13 +59,13 @@ WANTED = (
 @dataclass(slots=True)
 class Lists:
     """entities: None where none are listed. is_directed: what the file says of its relations. places: what a
-    problem calls an entity and a relation. others: keys of lists of something else."""
+    problem calls an entity and a relation. others: lists of something else."""
 
     entities: list[Any] | None
     relations: list[Any]
     is_directed: bool = True
     places: tuple[str, str] = ("entities[{}]", "relations[{}]")
-    others: list[str] = field(default_factory=list)
+    others: dict[str, list[Any]] = field(default_factory=dict)
 
 
 def _is_lists(head: Head) -> bool:
@@ -114,6 +115,7 @@ def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph
     return rows.graph()
 
 
+_BOTH_ENDS = re.compile(r"(?P<source>[^|>]+?)(?:\||->)(?P<target>[^|>]+)")  # as a key
 _PAGE = re.compile(r"\s*<(!doctype html|html|head|body|script|div)\b", re.I)
 _DATA_SET = re.compile(r"(?<![\w.])(nodes|edges)\s*=\s*new\s+vis\.DataSet\(\s*(?=\[)")
 
@@ -189,8 +191,11 @@ def fill(rows: Rows, lists: Lists, given: Columns = NONE) -> None:
         fill_entities(rows, Table.of_records(entities), given, place=lists.places[0])
     alone, place = not entities, lists.places[1]
     fill_relations(rows, table, given, alone=alone, place=place, is_directed=lists.is_directed)
-    for key in lists.others:
-        rows.dropped("lists that hold neither entities nor relations", key)
+    for key, several in lists.others.items():
+        if _have_ends(several):
+            rows.flaw(AGAIN, key, len(several))
+        else:
+            rows.dropped("lists that hold neither entities nor relations", key)
 
 
 def _objects(rows: Rows, values: list[Any], place: str, wanted: Said) -> list[dict[str, Any]]:
@@ -276,7 +281,7 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
         _name_categories(lists.entities or [], document.get("categories"))
         if not lists.entities:
             lists, others = _with_ends(lists, others)
-        lists.others = [other for other, values in others.items() if _objects_in(values)]
+        lists.others = {name: several for name, more in others.items() if (several := _objects_in(more))}
         return lists
     around = next((by_key[key] for key in ADJACENCIES if key in by_key), None)
     relations = related(Table.of_records(flat(entities or [])))
@@ -284,6 +289,8 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
         relations = _neighbours(document[around], entities)
     if relations:
         return Lists(entities, relations, is_directed)
+    if tree := _of_tree([document]):
+        return tree
     below = [  # {"elements": …}, {"graph": …}, or documents by their names
         lists_of(value)
         for key, value in document.items()
@@ -342,7 +349,8 @@ def _relations(value: Any) -> list[Any] | None:
     """Relations as a list, of a dictionary by id or by type; None for what holds none, such as the names of
     relation types."""
     if isinstance(value, dict) and value and all(isinstance(inner, dict) for inner in value.values()):
-        return [{"id": id, **inner} for id, inner in value.items()]
+        ends = {id: match.groupdict() for id in value if (match := _BOTH_ENDS.fullmatch(id))}
+        return [{"id": id, **ends.get(id, {}), **inner} for id, inner in value.items()]
     if isinstance(value, dict) and value and all(isinstance(inner, list) for inner in value.values()):
         typed = [(type, pair) for type, several in value.items() for pair in several]
         pairs = [pair for _, pair in typed if isinstance(pair, list) and len(pair) == 2]
@@ -471,6 +479,8 @@ def _of_list(values: list[Any]) -> Lists:
     if not has_ends(ends):
         if passages := _passages(values):
             return Lists(passages, [])
+        if tree := _of_tree(values):
+            return tree
         inner = related(Table.of_records(records))
         are_entities = inner or any(key_of(key) in ENTITY_TYPES for key in columns_of(values))
         return Lists(values, inner) if are_entities else Lists(None, values)
@@ -486,6 +496,32 @@ def _of_list(values: list[Any]) -> Lists:
         )
         (entities if is_node else relations).append(record)
     return Lists(entities or None, relations)
+
+
+def _of_tree(roots: list[Any]) -> Lists | None:
+    """Entities inside entities (d3's hierarchy, family trees): each relates to those that a key of it holds,
+    where some of them have the same key; None for anything else."""
+    found: list[dict[str, Any]] = []
+    relations: list[dict[str, Any]] = []
+    is_tree = False
+    below: list[tuple[Any, int, str]] = [(root, -1, "") for root in roots]
+    for number, (value, parent, relation) in enumerate(below):  # grows
+        if not _is_named(value):
+            return None
+        inner = {key: held if isinstance(held, list) else [held] for key, held in value.items()}
+        inner = {key: held for key, held in inner.items() if held and all(map(_is_named, held))}
+        is_tree = is_tree or any(key in one for key, held in inner.items() for one in held)
+        below += [(one, number, key) for key, held in inner.items() for one in held]
+        found.append({**{key: held for key, held in value.items() if key not in inner}, "id": number})
+        if parent >= 0:
+            relations.append({"source": parent, "relation": relation, "target": number})
+    return Lists(found, relations) if is_tree else None
+
+
+def _is_named(value: Any) -> bool:
+    return isinstance(value, dict) and any(
+        key_of(key) in NODE_KEYS[Role.NAME] and isinstance(told, str) for key, told in value.items()
+    )
 
 
 def _passages(values: list[Any]) -> list[dict[str, str]]:

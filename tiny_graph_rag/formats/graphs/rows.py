@@ -65,7 +65,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED, Dropped, Origin
 from tiny_graph_rag.messages import said
 
-TEXT_NODES = frozenset({"document", "chunk"})  # where they hold one of TEXTS
+TEXT_NODES = frozenset({"document", "chunk", "sentence", "passage"})  # where they hold one of TEXTS
 TEXTS = ("page_content", "text")
 # Labels in lower case without underscores; of graphs in which chunks are nodes also what anybody may use.
 LEXICAL = CHUNK_NODES | {"document", "chunk", "textnode", "community"}

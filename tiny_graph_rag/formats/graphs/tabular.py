@@ -98,6 +98,7 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
         file for file, is_edges, _ in named if is_edges is False and names_entities(_header(file) or ["id"])
     ]
     edges = [file for file, is_edges, _ in named if is_edges]
+    edges = [file for file in edges if names_ends(_header(file))] or edges  # not a table of their types
     rest = {file: (_ending(file), words) for file, _, words in named}
     pairs: list[tuple[Path, ...]] = [
         (node, edge) for node in nodes for edge in edges if rest[node] == rest[edge]
