@@ -143,6 +143,35 @@ def test_in_lower_case_the_relations_of_the_question_tell_a_name_from_a_tag() ->
         assert [graph.entities.names[seed.entity] for seed in seeds_of(graph, text)] == [name]
 
 
+INFLECTED = [
+    ("Owner", "KEEPS", "Hound"),
+    ("Владимир Ленский", "жених", "Ольга Ларина"),
+    ("Князь Гремин", "живёт в", "Петербург"),
+    ("மதுரை", "நகரம்", "கோவலன்"),
+    ("Tadeusz Soplica", "narzeczony", "Zosia"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [
+        ("Кто сестра Ольги Лариной?", [("Ольга Ларина", "Ольги Лариной", "form")]),
+        ("Кто живёт в Петербурге?", [("Петербург", "Петербурге", "form")]),
+        ("மதுரையை எரித்தது யார்?", [("மதுரை", "மதுரையை", "form")]),
+        ("Kto jest ojcem Tadeusza Soplicy?", [("Tadeusz Soplica", "Tadeusza Soplicy", "form")]),
+        ("Кто любит Ленского?", [("Владимир Ленский", "ленского", "text")]),  # a part of the name
+        ("Which of the owners have hounds?", [("Owner", "owners", "text"), ("Hound", "hounds", "text")]),
+    ],
+)
+def test_a_name_may_be_inflected_in_a_language_without_a_list(
+    text: str, seeds: list[tuple[str, str, str]]
+) -> None:
+    graph = KnowledgeGraph.from_triples(INFLECTED)
+    linked = make_linker(graph, NameIndex.of(graph), Config()).link([Example("q", text, ())])[0]
+    found = [(graph.entities.names[seed.entity], seed.mention, seed.rule) for seed in linked.seeds]
+    assert sorted(found) == sorted(seeds)
+
+
 STORY = ["나", "닭", "집", "점순", "점순네 수탉", "닭싸움", "고집", "것", "이순신", "봄"]
 
 

@@ -140,6 +140,10 @@ class TextIndex:
         """Rows of the entities whose own text holds the stem."""
         return self._held(self.own, stem)[0]
 
+    def named_with(self, stem: str) -> NDArray[np.int32]:
+        """Rows of the entities whose name holds the stem."""
+        return self._held(self.named, stem)[0]
+
     def types(self, stem: str) -> NDArray[np.int32]:
         """Relation types whose name holds the stem."""
         return self._held(self.of_types, stem)[0]

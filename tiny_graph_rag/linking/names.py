@@ -23,7 +23,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.text_index import TextIndex, content_stem
 from tiny_graph_rag.language.kinds import kinds_of_entities
-from tiny_graph_rag.language.words import words_tried
+from tiny_graph_rag.language.words import is_in_listed_language, likeness, words_of, words_tried
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.coreference import from_context
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder, Sentence
@@ -137,10 +137,37 @@ class NameAndTextLinker(Linker):
         named = [seed for seed in question.seeds if not self._is_common_word(seed)]
         if len(named) < len(question.seeds):
             question = replace(question, seeds=tuple(named))
-        seeds = self._seeds(tuple(tokens(without_seeds(question))[0].values()))
+        masked = without_seeds(question)
+        inflected = () if is_in_listed_language(masked) else self._inflected(question)
+        if inflected:
+            question = replace(question, seeds=in_text_order([*question.seeds, *inflected]))
+            masked = without_seeds(question)
+        seeds = self._seeds(tuple(tokens(masked)[0].values()))
         if not seeds:
             return question
         return replace(question, seeds=(*question.seeds, *seeds), tried=())
+
+    def _inflected(self, question: LinkedQuestion) -> list[Seed]:
+        """Seeds of names that are inflected: each word is like the name's; the longest names first."""
+        taken = [(seed.start, seed.end) for seed in question.seeds]
+        names, words = self.graph.entities.names, words_of(question.text)
+        found: list[tuple[int, int, int]] = []
+        for first, (word, start, _) in enumerate(words):
+            stem = content_stem(word)
+            for entity in self.index.named_with(stem).tolist() if stem is not None else ():
+                name = [written for written, _, _ in words_of(names[entity])]
+                here = words[first : first + len(name)]
+                if len(here) == len(name) and all(
+                    likeness(written, asked) for written, (asked, _, _) in zip(name, here, strict=True)
+                ):
+                    found.append((start - here[-1][2], start, entity))
+        seeds: list[Seed] = []
+        for length, start, entity in sorted(found):
+            end = start - length
+            if all(a is None or b is None or end <= a or b <= start for a, b in taken):
+                seeds += Seed.sharing((entity,), question.text[start:end], start, end, "form")
+                taken.append((start, end))
+        return seeds
 
     def _is_common_word(self, seed: Seed) -> bool:
         """Whether a name is rather a word: one in lower case that many texts of the graph hold, as
