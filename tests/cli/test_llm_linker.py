@@ -61,11 +61,11 @@ def test_mentions_are_matched_with_particles_aliases_and_folding(ask) -> None:
     ]
     assert linked == [
         [("점순", "점순", "particle")],
-        [("Ben", "Benjamin", "alias")],
+        [("Ben", "he", "coreference")],
         [("Clara", "CLARA", "folded")],
     ]
     places = [(row["linked"][0]["start"], row["linked"][0]["end"]) for row in found["results"]]
-    assert places == [(0, 2), (None, None), (3, 8)]  # "Benjamin" stands in the earlier question
+    assert places == [(0, 2), (10, 12), (3, 8)]  # "Benjamin" stands in the earlier question
 
 
 def test_mentions_that_the_graph_lacks_are_told_as_tried(ask) -> None:

@@ -15,8 +15,8 @@ from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.variants import variant
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.function_words import with_particle
 from tiny_graph_rag.language.kinds import is_date
-from tiny_graph_rag.language.particles import with_particle
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ import simplemma
 
 from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.language.words import (
-    Lemmas,
     dictionary_form,
+    form_of,
     is_in_listed_language,
     is_korean,
+    lemmas,
     likeness,
     word_spans,
     words_in,
@@ -77,18 +78,19 @@ def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossibl
     for state in ("written", "read", "damaged", "impossible"):
         if state == "damaged":
             kept = max(cache_folder().glob("lemmas/*"), key=lambda path: path.stat().st_mtime)
-            (kept / "keys.npy").write_bytes(b"nonsense")
+            (kept / "0.npy").write_bytes(b"nonsense")
         if state == "impossible":
             kept = max(cache_folder().glob("lemmas/*"), key=lambda path: path.stat().st_mtime)
             shutil.rmtree(kept.parent)
             kept.parent.write_text("a file where the folder should be")
-        lemmas = Lemmas.open()
-        assert [lemmas.form(word) for word in WORDS] == wanted, state
-        assert [lemmas.form(word) for word in UNKNOWN] == [None] * len(UNKNOWN)
+        lemmas.cache_clear()
+        assert [form_of(word) for word in WORDS] == wanted, state
+        assert [form_of(word) for word in UNKNOWN] == [None] * len(UNKNOWN)
+    lemmas.cache_clear()
 
 
 def test_words_that_the_dictionary_holds_need_no_simplemma() -> None:
-    Lemmas.open()
+    lemmas()
     code = (
         "import sys; from tiny_graph_rag.language.words import likeness, lemma;"
         "print(lemma('written'), likeness('works', 'located'), lemma('zxqvab'), 'simplemma' in sys.modules)"

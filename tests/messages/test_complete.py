@@ -75,7 +75,7 @@ BY_NAME = {
     *("entities", "relations", "passages"),
     *VERDICT_WORDS.values(),
     *(question.COST_LEGEND, *tables.COSTS, "seed", "path", "hop", "score", "rank", "entity"),
-    *("exact", "alias", "folded", "particle", "misfit-particle", "variant"),  # rules that link a seed
+    *("exact", "alias", "folded", "particle", "variant"),  # rules that link a seed
     *("fuzzy", "coreference", "ellipsis", "gold"),
     *advice.REMEDY.values(),
     *("tried", "FAILED"),

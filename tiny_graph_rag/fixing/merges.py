@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, combinations
+from operator import attrgetter
 
 import msgspec
 import numpy as np
@@ -34,7 +35,6 @@ from tiny_graph_rag.language.name_forms import (
     core_of,
     differences,
     initials_of,
-    misspellings_of,
 )
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.names import NameLinker
@@ -51,7 +51,6 @@ SHOWN = 3  # neighbours
 INITIALS = re.compile("[A-Z]{3,6}s?")
 LONG_INITIALS = 4  # letters, from which on two of one type are hardly the same by chance
 LETTERS = re.compile("[A-Z]{2,3}")
-PLURALS = {Difference.PLURAL, Difference.INNER_PLURAL}
 SAME_AS = table("same alias aliases aka known called named spelled spelling synonym 별칭 이명 동일 별명 같음")
 WRITING = frozenset(
     (
@@ -164,8 +163,6 @@ def _is_enough(
         return True
     if facts.same_description(one, other):
         return len(changes) <= MOST_CHANGES
-    if Difference.LETTER in changes:  # Gomma and Gumma are two kingdoms with one neighbour
-        return False
     is_other = words < LONG_TITLE and is_named and len(kinds - {Kind.UNKNOWN}) > 1
     if is_other and changes & {Difference.SPACING, Difference.CASE}:
         return False  # a charity called BreadCare is not bread care
@@ -192,24 +189,22 @@ def _is_enough(
         return is_named
     if changes <= WRITING:
         return len(changes) == 1 or words >= LONG_TITLE
-    if changes & PLURALS and changes <= PLURALS | {Difference.CASE}:
+    if changes - {Difference.CASE} == {Difference.PLURAL}:
         is_role = is_named and Kind.WORK not in kinds and facts.is_noun(one, other, cores[one].parts[-1])
         return is_certain and (is_role or _is_common(texts, is_known and not is_named))
     if changes == {Difference.PARTICLE}:  # 박정은 is not 박정
         return is_certain and not (Kind.PERSON in kinds and any(text.endswith("은") for text in texts))
     if changes == {Difference.TITLE}:
         bearers = sum(cores[one].parts[0] in core.parts for core in cores)
-        return words > 1 or (Kind.PERSON in kinds and bearers <= 2)
-    if changes - {Difference.CASE} == {Difference.COMPANY}:
-        return Kind.GROUP in kinds
+        return words > 1 or (bool(kinds & {Kind.PERSON, Kind.GROUP}) and bearers <= 2)
     if changes == {Difference.ORDER}:
         if (FUNCTION_WORDS - MONTHS).intersection(cores[one].parts):  # the line from Seoul to Busan
             return False
-        if cores[one].comma != cores[other].comma or MONTHS.intersection(cores[one].parts):
+        if ("," in texts[0]) != ("," in texts[1]) or MONTHS.intersection(cores[one].parts):
             return True
         turns = [[*cores[one].parts[place:], *cores[one].parts[:place]] for place in range(words)]
         return words > LONG_TITLE or (words == LONG_TITLE and list(cores[other].parts) in turns)
-    return changes <= {Difference.DOUBLED, Difference.SWAPPED} and (words > 1 or is_known)
+    return changes == {Difference.SLIP} and (words > 1 or is_known)
 
 
 def _is_other_noun(one: str, other: str) -> bool:
@@ -231,17 +226,10 @@ def _last_words(text: str) -> list[str]:
 
 def _meetings(cores: Sequence[NameCore]) -> Iterator[tuple[int, int]]:
     """Pairs of rows (ascending) that share a key; of a key that more than MOST_ALIKE have, none."""
-    keys_of_core: tuple[Callable[[NameCore], Iterable[str]], ...] = (
-        lambda core: (core.text,),
-        lambda core: (core.whole,),
-        lambda core: (core.in_any_order,) if len(core.parts) > 1 else (),
-        misspellings_of,
-    )
-    for keys_of in keys_of_core:
+    for key_of in (attrgetter(name) for name in ("text", "whole", "in_any_order", "letters")):
         sharing: dict[str, list[int]] = defaultdict(list)
         for row, core in enumerate(cores):
-            for key in dict.fromkeys(keys_of(core)):
-                sharing[key].append(row)
+            sharing[key_of(core)].append(row)
         for key, rows in sharing.items():
             if key and len(rows) <= MOST_ALIKE:
                 yield from combinations(rows, 2)

@@ -25,8 +25,6 @@ from tiny_graph_rag.messages import t
 
 STABLE_IDS = 0.9  # share of the ids in both graphs whose names are the same, from which on ids mean something
 FEWEST_IDS = 5  # ids in both graphs before they can
-# Another letter or order may be another name.
-LOOSE = frozenset((Difference.LETTER, Difference.ORDER))
 FIELDS = ("reference_entities", "highly_relevant_entities")
 NOTE = "suggested_renames"
 
@@ -88,7 +86,7 @@ def _new_name(
     alike = []
     for entity in by_core.get(core_of(name).text, ()):
         changes = differences(name, graph.entities.names[entity])
-        if changes is None or changes & LOOSE:
+        if changes is None or Difference.ORDER in changes:
             continue
         if changes <= WRITING or type == fold(graph.entities.types[entity]):
             alike.append(entity)
@@ -124,7 +122,7 @@ def strict_renames(
 
 def _is_same(one: str, other: str) -> bool:
     changes = differences(one, other)
-    return changes is not None and not changes & LOOSE
+    return changes is not None and Difference.ORDER not in changes
 
 
 def proposed_lines(rows: Iterable[dict[str, Any]], proposals: dict[str, Near]) -> Iterator[bytes]:

@@ -15,10 +15,9 @@ from typing import ClassVar
 
 from tiny_graph_rag.gold.patterns import RelationStep
 from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
-from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.function_words import table, with_particle
 from tiny_graph_rag.language.inflection import infinitive
 from tiny_graph_rag.language.kinds import Kind
-from tiny_graph_rag.language.particles import with_particle
 from tiny_graph_rag.language.words import singular, words_of_name
 
 _MARK = re.compile("~(으로|[이을과](?= ))?")

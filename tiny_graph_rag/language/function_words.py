@@ -5,15 +5,14 @@ show that `the` is no content word.
 
 A particle may follow a name inside its word. `점순이와` is a name and `와`; `집에서는` a name, `에서` and
 `는`; `나무` is not `나` and something. Where a particle has two forms, one follows a vowel, one a consonant;
-texts made from templates often mix them up (`허생원와`), so a misfit is distinguished from no particle.
+texts made from templates often mix them up (`허생원와`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from tiny_graph_rag.language.folding import Text, fold
 
@@ -77,18 +76,8 @@ HONORIFICS = table("""
 FIRST_SYLLABLE = 0xAC00
 FINALS = 28  # possible final consonants, none included
 RIEUL = 8  # the final ㄹ, after which 로 stands as after a vowel
-LONGEST_PARTICLE = 4  # syllables
 LONGEST_REST = 24  # syllables behind a name: the longest chain and a copula; more are another word
-LONGEST_CHAIN = 4  # 에게서부터는도: more than four particles in a row are no particles
-
-
-class ParticleFit(IntEnum):
-    NONE = 0
-    MISFIT = 1
-    FITS = 2
-
-
-_TWO_FORMS = table(
+_PAIRS = table(
     """
     은/는 이/가 을/를 과/와 아/야 이랑/랑 이나/나 이여/여 이며/며 이고/고 이든/든 이든지/든지
     이라/라 이라도/라도 이라는/라는 이라고/라고 이라면/라면 이란/란 이라서/라서 이면/면 이지만/지만
@@ -107,21 +96,29 @@ _EVERYWHERE = table(
 # Bound to a name of two syllables or more: with one syllable they make another word (나 + 님, 동 + 네).
 _SUFFIXES = table("씨 님 선생 선생님 군 양 들 네")
 
-_AFTER_CONSONANT = frozenset(pair.split("/")[0] for pair in _TWO_FORMS)
-_AFTER_VOWEL = frozenset(pair.split("/")[1] for pair in _TWO_FORMS)
-_AS_AFTER_VOWEL = frozenset(form for form in _AFTER_VOWEL if form.startswith("로"))
-_EUI = frozenset(form for form in _AFTER_CONSONANT if form.startswith("으"))
-# A name of one syllable and a misfitting 이, 은 or 가 is often another word (차이, 나은, 국가).
-_SAFE_MISFITS = frozenset(("와", "를"))
+_TWO_FORMS = dict(pair.split("/") for pair in _PAIRS)  # after a consonant → after a vowel
+_AFTER_VOWEL = frozenset(_TWO_FORMS.values())
+# Behind one syllable a misfitting 이, 은 or 가 makes another word more often than not (차이, 나은, 국가).
+_SAFE_MISFITS = ("와", "를")
 # Forms of 이다 that end a sentence or a clause; nothing but 요 stands behind them.
-_COPULA = re.compile(
+_COPULA = (
     "(?:이(?:었|시|셨)?|였|셨)"
     "(?:다|고|며|면|지|죠|나|니|니까|냐|네|어|습니다|습니까|던|던가|을까|는지|는가|거든|잖아|시여|여|랍니다|래)"
     "|이?라(?:면서|던|는데|던데)|입니다|입니까|(?:인|일)(?:가|데|지|까|지도|텐데)?"
 )
-_POLITE = "요"  # behind any particle: 점순이는요
 # Verb endings as well: one syllable and these are more often a verb or a noun (가라, 나면, 수다).
 _ENDINGS = table("라 라는 라고 라면 라서 라도 란 면 며 고 다 지 니 든 자 여 냐 네 인 일 임 서 아 야 던")
+# What a stem drops: particles that stand behind any word, then one ending of a verb.
+PARTICLES = frozenset(_TWO_FORMS) | _AFTER_VOWEL | _EVERYWHERE | table("에게서는 에게는 에서는")
+ENDINGS = table(
+    "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 "
+    "하는 하던 하여 해서 하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 "
+    "으면 려고 지만 는데 인가 일까 인지 이다 에는 는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 "
+    "해 기 된 될 됨 음 "
+    "나요 하나요 했나요 하였나요 되나요 됐나요 되었나요 었나요 았나요 였나요 습니까 합니까 됩니까 했습니까 "
+    "었습니까 았습니까 하는가 했는가 었는가 았는가 하니 했니 었니 았니 해요 했어 했어요 었어 았어 었어요 "
+    "았어요 하죠 했지 하는지 했는지 었는지 았는지 하나 했나 었나 았나 하지 하냐 했냐"
+)
 
 
 def final_consonant(syllable: str) -> int | None:
@@ -130,11 +127,39 @@ def final_consonant(syllable: str) -> int | None:
     return place % FINALS if 0 <= place < 19 * 21 * FINALS else None
 
 
-def particles(name: str, rest: str) -> ParticleFit:
-    """How `rest`, the remainder of the word behind `name`, reads as a chain of particles. Both folded."""
-    if len(rest) > LONGEST_REST:
-        return ParticleFit.NONE
-    return _chain(rest, final_consonant(name[-1]), len(name) == 1 and final_consonant(name) is not None, 0)
+def fits(particle: str, final: int | None) -> bool:
+    """Whether a particle has the form that stands behind this final consonant. None: how a name in other
+    letters or digits sounds is not known, so both forms fit."""
+    if final is None or particle in _EVERYWHERE:
+        return True
+    is_vowel = final == 0 or (final == RIEUL and particle.lstrip("으").startswith("로"))
+    return particle in (_AFTER_VOWEL if is_vowel else _TWO_FORMS)
+
+
+@cache
+def _chains() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What may stand behind a name of several syllables, and behind one and a first particle: more particles,
+    four at most together, 요 behind them."""
+    particle, suffix = ("|".join(sorted(forms, key=len, reverse=True)) for forms in (PARTICLES, _SUFFIXES))
+    many = re.compile(f"(?!요$)(?:{suffix})?(?:{particle}){{0,4}}(?:{_COPULA})?요?")
+    return many, re.compile(f"(?:{particle}){{0,3}}요?")
+
+
+@lru_cache(maxsize=1 << 16)
+def are_particles(name: str, rest: str) -> bool:
+    """Whether `rest`, the remainder of the word behind `name`, reads as a chain of particles. Both folded."""
+    if not 0 < len(rest) <= LONGEST_REST:
+        return False
+    many, more = _chains()
+    final = final_consonant(name[-1])
+    if len(name) > 1 or final is None:
+        return many.fullmatch(rest) is not None
+    return any(
+        (fits(rest[:length], final) or rest[:length] in _SAFE_MISFITS)
+        and rest[:length] not in _ENDINGS
+        and more.fullmatch(rest, length) is not None
+        for length in range(1, len(rest) + 1)
+    )
 
 
 def particle_cuts(word: str) -> Iterator[int]:
@@ -142,7 +167,7 @@ def particle_cuts(word: str) -> Iterator[int]:
     for cut in range(len(word) - 1, max(0, len(word) - LONGEST_REST), -1):
         if final_consonant(word[cut]) is None:
             return
-        if particles(word[:cut], word[cut:]) == ParticleFit.FITS:
+        if are_particles(word[:cut], word[cut:]):
             yield cut
 
 
@@ -154,56 +179,45 @@ def stands_in(phrase: str, whole: str) -> bool:
     return any(
         text.kept.endswith(folded, 0, cut.end)
         and cut.end - len(folded) in opens
-        and (not cut.inside or particles(folded, text.rest_of_word(cut.end)) != ParticleFit.NONE)
+        and (not cut.inside or are_particles(folded, text.rest_of_word(cut.end)))
         for cut in cuts
     )
 
 
-@lru_cache(maxsize=1 << 16)
-def _chain(rest: str, final: int | None, one_syllable: bool, depth: int) -> ParticleFit:
-    if depth == LONGEST_CHAIN:
-        return ParticleFit.NONE
-    if not one_syllable and _COPULA.fullmatch(rest.removesuffix(_POLITE)):
-        return ParticleFit.FITS
-    best = ParticleFit.NONE
-    for length in range(1, min(LONGEST_PARTICLE, len(rest)) + 1):
-        particle, left = rest[:length], rest[length:]
-        fit = _fit(particle, final)
-        if depth == 0 and not one_syllable:
-            # 점순 + 이 + 가: a name that ends in a consonant takes 이 before other particles.
-            if particle in _SUFFIXES or (particle == "이" and left and final not in (0, None)):
-                fit = ParticleFit.FITS
-        elif depth == 0 and (
-            particle in _ENDINGS or (fit is ParticleFit.MISFIT and particle not in _SAFE_MISFITS)
-        ):
-            fit = ParticleFit.NONE
-        if fit and left and left != _POLITE:
-            fit = min(fit, _chain(left, final_consonant(particle[-1]), one_syllable, depth + 1))
-        best = max(best, fit)
-    return best
+_DIGITS = "영일이삼사오육칠팔구"
+_BY_ZEROS = "_십백천만만만만억억억억"  # how a number with so many zeros at its end is read
+_IN_BRACKETS = re.compile(r"(?<=\w)\s*+\([^()]*+\)$")
+_LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]++)[\W_]*+$")
+# Latin words that are read with a final ㄹ (애플, 서울), and with another one (타임, 북, 링).
+_ENDS_IN_RIEUL = re.compile("(?:l|[aeioubdgkpt]le)$")
+_ENDS_IN_CONSONANT = re.compile("(?:[mn]|ng|ck|[aeiou][aeioubdgkpt][mn]e|(?<![aeiou])[aeiou][bpkct])$")
 
 
-def _fit(particle: str, final: int | None) -> ParticleFit:
-    """final None: how a name in other letters or digits sounds is not known, so both forms fit."""
-    if particle in _EVERYWHERE:
-        return ParticleFit.FITS
-    vowel = final in (0, None) or (final == RIEUL and particle in _AS_AFTER_VOWEL)
-    consonant = final is None or (final != 0 and not (final == RIEUL and particle in _EUI))
-    if particle in _AFTER_VOWEL:
-        return ParticleFit.FITS if vowel else ParticleFit.MISFIT
-    if particle in _AFTER_CONSONANT:
-        return ParticleFit.FITS if consonant else ParticleFit.MISFIT
-    return ParticleFit.NONE
+def with_particle(text: str, particle: str) -> str:
+    """`with_particle("점순", "이")` → 점순이, of 나 → 나가. particle: the form after a consonant, or one that
+    has no other. Marks and a bracket at the end are not read. Where the reading is not known both forms are
+    written: 魯迅은(는)."""
+    if particle not in _TWO_FORMS:
+        return text + particle
+    other, final = _TWO_FORMS[particle], _final_of(text)
+    if final is None:
+        return f"{text}{particle}({other})"
+    return text + (other if final == 0 or (final == RIEUL and particle == "으로") else particle)
 
 
-# What a stem drops: particles that stand behind any word, then one ending of a verb.
-PARTICLES = _AFTER_CONSONANT | _AFTER_VOWEL | _EVERYWHERE | table("에게서는 에게는 에서는")
-ENDINGS = table(
-    "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 "
-    "하는 하던 하여 해서 하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 "
-    "으면 려고 지만 는데 인가 일까 인지 이다 에는 는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 "
-    "해 기 된 될 됨 음 "
-    "나요 하나요 했나요 하였나요 되나요 됐나요 되었나요 었나요 았나요 였나요 습니까 합니까 됩니까 했습니까 "
-    "었습니까 았습니까 하는가 했는가 었는가 았는가 하니 했니 었니 았니 해요 했어 했어요 었어 았어 었어요 "
-    "았어요 하죠 했지 하는지 했는지 었는지 았는지 하나 했나 었나 았나 하지 하냐 했냐"
-)
+def _final_of(text: str) -> int | None:
+    """The final consonant with which a text is read aloud, as `final_consonant` numbers them (of Latin words
+    only whether there is one, and whether it is ㄹ); None where nobody can tell."""
+    read = _LAST_WORD.search(_IN_BRACKETS.sub("", text))
+    word = read[1] if read else ""
+    if not word[-1:].isascii() or not word:
+        return final_consonant(word[-1]) if word else None
+    if word[-1].isdigit():  # 삼, 십
+        zeros = len(word) - len(word.rstrip("0"))
+        digit = _DIGITS[int(word[-1])] if not zeros or zeros == len(word) else _BY_ZEROS[min(zeros, 11)]
+        return final_consonant(digit)
+    letters = re.split(r"[^A-Za-z]", word)[-1]
+    if len(letters) == 1 or letters.isupper():  # 엘, 엠, 엔, 알
+        return RIEUL if letters[-1] in "lLrR" else int(letters[-1] in "mMnN")
+    letters = letters.lower()
+    return RIEUL if _ENDS_IN_RIEUL.search(letters) else int(bool(_ENDS_IN_CONSONANT.search(letters)))

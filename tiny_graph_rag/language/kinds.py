@@ -40,18 +40,20 @@ NAMED_KINDS = frozenset((Kind.PERSON, Kind.PLACE, Kind.GROUP, Kind.WORK))  # of 
 _WORDS = {
     Kind.PERSON: """person people human character individual actor actress director writer author artist
         musician politician scientist player role per god goddess deity demon hero villain king queen
-        인물 사람 등장인물 인간 도깨비 귀신 요괴 악마 천사 신 작가 배우 감독 가수 정치인""",
+        man woman boy girl lady gentleman child fellow 인물 사람 등장인물 인간 도깨비 귀신 요괴 악마 천사
+        신 작가 배우 감독 가수 정치인 남자 여자 소년 소녀 아이 애 분 노인 놈 녀석""",
     Kind.PLACE: """place location loc gpe city town village country state region area building room facility
         site river mountain landmark island planet address venue
-        장소 곳 지역 도시 나라 국가 마을 지명 건물 위치""",
+        장소 곳 지역 도시 나라 국가 마을 지명 건물 위치 데 동네 집""",
     Kind.THING: """thing object item artifact artefact animal creature plant food product weapon tool vehicle
-        device material substance body clothing 사물 물건 동물 식물 음식 제품 도구 무기""",
+        device material substance body clothing 사물 물건 동물 짐승 식물 음식 제품 도구 무기""",
     Kind.GROUP: """group organization organisation org company team family band institution agency university
         school college club corporation party 단체 조직 기관 회사 가족 집단 기업 학교""",
     Kind.WORK: """work film movie book novel story song album play poem game series show magazine newspaper
-        publication painting 웹툰 작품 영화 책 소설 노래 시 잡지 신문 드라마""",
+        publication painting 웹툰 작품 영화 책 소설 글 단편 노래 시 잡지 신문 드라마""",
     Kind.OTHER: """event concept idea time date year number language genre award war battle disease technology
-        method topic theory law religion 사건 개념 시간 날짜 연도 언어 장르 병 질병 기술""",
+        method topic theory law religion incident affair case accident 사건 일 때 개념 시간 날짜 연도 언어
+        장르 병 질병 기술""",
 }
 _KIND_OF_WORD = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 

@@ -10,7 +10,7 @@ left and right, pre- and post-operative.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import islice, takewhile
 
@@ -28,9 +28,8 @@ from tiny_graph_rag.language.folding import (
 from tiny_graph_rag.language.function_words import (
     FUNCTION_WORDS,
     HONORIFICS,
-    ParticleFit,
     final_consonant,
-    particles,
+    fits,
     table,
 )
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
@@ -69,7 +68,6 @@ CASES = table("을 를 은 는 의 에서 에게 께서 한테")
 OBJECT = ("을", "를")  # the only ones that a syllable alone loses: 가을 is not 가, for 을 needs a consonant
 MONTHS = table("january february march april may june july august september october november december")
 PERIODS = re.compile(r"(?<=\b[^\W\d])\.(?=[^\W\d]\b)")  # of U.S.A.
-DOUBLE = re.compile(r"(.)\1")
 NUMBER = r"\d+(?:[.,]\d+)*"
 PART = re.compile(rf"{NUMBER}|[#%+×°$€£¥]|(?<=\w)[-−](?=$|[\s)])|[^\W\d_]+|&|_")  # the minus of Rh-
 THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
@@ -79,8 +77,7 @@ LEADING = re.compile(rf"^\W*(?:{_LEADERS})\b\.?(?=\W*\w)", re.IGNORECASE)
 GLOSS = re.compile(r"(?<!\s)\s*[(（\[]([^()（）\[\]]*)[)）\]]\s*$")
 LATIN_LETTERS = re.compile("[A-Z][A-Za-z-]*[A-Z]s?")
 LONGEST_NAME = 300  # characters
-SHORTEST_MISSPELT = 7  # letters, those of Hangul taken apart
-HAN = re.compile("[\u3400-\u9fff]")
+SHORTEST_MISSPELT = 5  # letters of a word, those of Hangul taken apart
 
 
 def long_and_short(name: str) -> tuple[str, str] | None:
@@ -198,23 +195,18 @@ class Difference(StrEnum):
     ACCENT = "accents"
     ARTICLE = "an article"
     AND = "`and`"
-    TITLE = "a title"
+    TITLE = "a title or legal form"
     PLURAL = "the plural"
-    INNER_PLURAL = "the plural of a word inside"
     PARTICLE = "a particle"
     GLOSS = "the name in other letters in brackets"
-    COMPANY = "the legal form"
     ORDER = "the order of the words"
-    LETTER = "one letter"
-    DOUBLED = "a doubled letter"
-    SWAPPED = "two letters that changed places"
+    SLIP = "a repeated letter or two that changed places"
 
 
 class NameCore(Struct, frozen=True):
     """text: what is left, without spaces. off: what was taken off. parts: the words that are left, in order;
     written: all of them.
-    title, gloss: that were taken off, "" for none. comma: whether the words are turned round (`Holmes,
-    Sherlock`)."""
+    title, gloss: that were taken off, "" for none. plurals: how many words lost theirs."""
 
     text: str
     off: frozenset[Difference]
@@ -222,7 +214,7 @@ class NameCore(Struct, frozen=True):
     written: tuple[str, ...] = ()
     title: str = ""
     gloss: str = ""
-    comma: bool = False
+    plurals: int = 0
 
     @property
     def whole(self) -> str:
@@ -231,7 +223,8 @@ class NameCore(Struct, frozen=True):
 
     @property
     def letters(self) -> str:
-        return nfd(self.text)
+        """Each once, in their alphabet's order: the same in two cores that a slip parts."""
+        return "".join(sorted(set(nfd(self.text))))
 
     @property
     def in_any_order(self) -> str:
@@ -262,19 +255,15 @@ def core_of(spelling: str) -> NameCore:
         off.add(Difference.AND)
     title, words = _without_title(words)
     if title:
-        off.add(Difference.COMPANY if title in COMPANY_FORMS else Difference.TITLE)
+        off.add(Difference.TITLE)
     singular = [_singular(word) for word in words]
+    plurals = sum(one != other for one, other in zip(words, singular, strict=True))
     last = len(words) - 1
-    if singular[last:] != words[last:]:
-        off.add(Difference.PLURAL)
-    if singular[:last] != words[:last]:
-        off.add(Difference.INNER_PLURAL)
     words = [
         _without_particle(word, last=place == last, alone=not last, off=off)
         for place, word in enumerate(singular)
     ]
-    comma = len(words) > 1 and written.count(",") == 1 and not written.rstrip().endswith(",")
-    return NameCore("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, gloss, comma)
+    return NameCore("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, gloss, plurals)
 
 
 def differences(
@@ -289,15 +278,17 @@ def differences(
         if mine and theirs and mine != theirs:
             return None
     changes = set(first.off ^ second.off)
+    if first.plurals != second.plurals:
+        changes.add(Difference.PLURAL)
     if first.whole == second.whole:
         changes &= {Difference.ACCENT, Difference.GLOSS}
         if first.written != second.written:
             changes.add(Difference.SPACING)
     elif first.text != second.text:
         if first.in_any_order == second.in_any_order:
-            changes = {Difference.ORDER, *(changes - {Difference.PLURAL, Difference.INNER_PLURAL})}
-        elif (letter := _letter_apart(first, second)) is not None:
-            changes.add(letter)
+            changes = {Difference.ORDER, *(changes - {Difference.PLURAL})}
+        elif _is_slip(first, second):
+            changes.add(Difference.SLIP)
         else:
             return None
     elif first.parts != second.parts:
@@ -307,38 +298,18 @@ def differences(
     return frozenset(changes)
 
 
-def misspellings_of(core: NameCore) -> Iterator[str]:
-    """The core with one letter left out, and whole: two cores that are a letter apart have one in common."""
-    letters = core.letters
-    if len(letters) >= SHORTEST_MISSPELT:
-        yield letters
-        for place in range(1, len(letters)):
-            yield letters[:place] + letters[place + 1 :]
-
-
-def _letter_apart(first: NameCore, second: NameCore) -> Difference | None:
-    """Whether two cores differ by one letter, or two that changed places, inside one long word. The first
-    letter of a word, numbers and endings make another name (Kent, Gent; Tourist, Tourism), and so does one
-    sign of Han, or where both are words of the dictionary (martial, marital)."""
+def _is_slip(first: NameCore, second: NameCore) -> bool:
+    """Whether two cores differ by a repeated letter, or two that changed places, inside one long word. Where
+    both are words of the dictionary (martial, marital) they are two names."""
     from rapidfuzz.distance import OSA
 
-    if len(first.parts) != len(second.parts):
-        return None
-    apart = [(a, b) for a, b in zip(first.parts, second.parts, strict=True) if a != b]
-    if len(apart) != 1 or apart[0][0][0].isdigit() or apart[0][1][0].isdigit():
-        return None
-    if HAN.search(apart[0][0]) or all(map(is_dictionary_word, apart[0])):
-        return None
-    one, other = (nfd(word) for word in apart[0])
-    if min(len(first.letters), len(second.letters)) < SHORTEST_MISSPELT or min(len(one), len(other)) < 4:
-        return None
-    is_alike_at_ends = one[0] == other[0] and (one[-1] == other[-1] or HAS_HANGUL.search(apart[0][0]))
-    if not is_alike_at_ends or OSA.distance(one, other) > 1:
-        return None
-    if len(one) == len(other):
-        return Difference.SWAPPED if sorted(one) == sorted(other) else Difference.LETTER
-    is_doubled = DOUBLE.sub(r"\1", one) == DOUBLE.sub(r"\1", other)  # Mathew, Matthew
-    return Difference.DOUBLED if is_doubled else Difference.LETTER
+    apart = [(one, other) for one, other in zip(first.parts, second.parts, strict=False) if one != other]
+    if len(first.parts) != len(second.parts) or len(apart) != 1 or first.letters != second.letters:
+        return False
+    one, other = map(nfd, apart[0])
+    has_same_ends = one[0] == other[0] and one[-1] == other[-1]
+    is_slip = min(len(one), len(other)) >= SHORTEST_MISSPELT and has_same_ends
+    return is_slip and OSA.distance(one, other) == 1 and not all(map(is_dictionary_word, apart[0]))
 
 
 def _without_title(words: list[str]) -> tuple[str, list[str]]:
@@ -376,7 +347,7 @@ def _without_particle(word: str, *, last: bool, alone: bool, off: set[Difference
     for size in (2, 1):
         name, rest = word[:-size], word[-size:]
         is_short = last and len(name) == 1 and rest not in OBJECT
-        if rest in CASES and name and not is_short and particles(name, rest) == ParticleFit.FITS:
+        if rest in CASES and name and not is_short and fits(rest, final_consonant(name[-1])):
             off.add(Difference.PARTICLE)
             return name
     if word[-1] == "이" and len(word) > 1 + alone and final_consonant(word[-2]):

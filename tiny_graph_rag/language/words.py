@@ -12,10 +12,9 @@ made again at each start; the lemmas are the same.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import KeyTable, key_of, keys_of
-from tiny_graph_rag.columns.stored import BadRecordError, new_folder, read_record, write_record
+from tiny_graph_rag.columns.stored import Derived
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.files import stamp_of
@@ -55,6 +54,8 @@ POSSESSIVE = re.compile(r"['’]s$|^(?:[cdjlmnst]|qu|dell|nell|all|sull)['’](?
 CACHED_WORDS = 1 << 16
 SHORTEST_STEM = 3  # letters that a light stem keeps
 SHARED_PREFIX = 4  # letters that two words share at least to count as related
+LANGUAGE = "en"  # of the dictionary
+FIRST_BITS = 16  # of a key, by which words are found
 LONGEST_COMPOUND = 64  # letters: of no longer word the parts are sought, for each of its ends is looked at
 LATIN_STEM = 5  # letters by which a Latin word is looked up that is not in the dictionary
 KOREAN_STEM = 2  # syllables that a Korean stem keeps: one alone is any word
@@ -166,8 +167,23 @@ def is_return_word(word: str) -> bool:
 
 
 @cache
-def _lemmas() -> Lemmas:
-    return Lemmas.open()
+def lemmas() -> tuple[KeyTable, Strings, Strings]:
+    """simplemma's dictionary: its words by key, its words, and of each the form in small letters. One a
+    simplemma that is installed, which is found without importing it."""
+    spec = find_spec("simplemma")
+    stamp = str(stamp_of(Path(spec.origin)) if spec and spec.origin else "").encode()
+    kept = Derived(cache_folder() / "lemmas").get(f"{LANGUAGE}-{zlib.crc32(stamp):08x}", _unpacked)
+    return KeyTable(kept), Strings.kept(kept, "words"), Strings.kept(kept, "forms")
+
+
+def form_of(word: str) -> str | None:
+    """What simplemma says of a word in small ASCII letters; None for a word that the dictionary lacks. A
+    look-up by key takes a fifth of the time that comparing words would."""
+    table, words, forms = lemmas()
+    for row in table.rows_of(key_of(word)):
+        if words[row] == word:
+            return str(forms[row])
+    return None
 
 
 SHORT = 3  # letters of articles and prepositions, at most
@@ -191,18 +207,18 @@ def is_in_listed_language(text: str) -> bool:
 def _is_listed(word: str) -> bool:
     if is_korean(word) or word in NAMELESS:
         return True
-    return word.isascii() and (not word.isalpha() or _lemmas().form(word) is not None)
+    return word.isascii() and (not word.isalpha() or form_of(word) is not None)
 
 
 def is_dictionary_word(word: str) -> bool:
     """Whether the English dictionary has the word, in small letters."""
-    return word.isascii() and _lemmas().form(word) is not None
+    return word.isascii() and form_of(word) is not None
 
 
 @lru_cache(CACHED_WORDS)
 def lemma(word: str) -> str:
     """The dictionary form of an English word; any other word as it is."""
-    form = _lemmas().form(word) if word.isascii() and word.isalpha() else None
+    form = form_of(word) if word.isascii() and word.isalpha() else None
     return word if form is None else form
 
 
@@ -304,41 +320,6 @@ def singular(word: str) -> str:
     return word if word.endswith(NO_PLURALS) else word.removesuffix("s")
 
 
-LANGUAGE = "en"
-FIRST_BITS = 16  # of a key, by which words are found
-
-
-class Lemmas:
-    """What simplemma says of words in small ASCII letters.
-
-    words, forms: the dictionary, and of each word its form in small letters. A look-up by key takes a fifth
-    of the time that comparing words would.
-    """
-
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """arrays: as `_unpacked` makes them. Raises KeyError where one is missing."""
-        self.words, self.forms = (Strings.kept(arrays, name) for name in ("words", "forms"))
-        self._table = KeyTable(arrays)
-
-    @classmethod
-    def open(cls) -> Lemmas:
-        """With the dictionary from the cache, which is written where it isn't there."""
-        path = cache_folder() / "lemmas" / f"{LANGUAGE}-{_installed():08x}"
-        with contextlib.suppress(BadRecordError, KeyError):
-            return cls(read_record(path, dict[str, NDArray[Any]]))
-        arrays = _unpacked()
-        with contextlib.suppress(OSError), new_folder(path) as folder:
-            write_record(folder, arrays)
-        return cls(arrays)
-
-    def form(self, word: str) -> str | None:
-        """The dictionary form of a word in small letters; None for a word that the dictionary lacks."""
-        for row in self._table.rows_of(key_of(word)):
-            if self.words[row] == word:
-                return str(self.forms[row])
-        return None
-
-
 def _unpacked() -> dict[str, NDArray[Any]]:
     """simplemma's dictionary as columns."""
     from simplemma.strategies import DEFAULT_DICTIONARY_FACTORY
@@ -353,9 +334,3 @@ def _unpacked() -> dict[str, NDArray[Any]]:
     for name, column in (("words", small), ("forms", small.values())):
         arrays |= Strings.of(column).arrays(name)
     return arrays
-
-
-def _installed() -> int:
-    """Differs where another simplemma was installed; found without importing it."""
-    spec = find_spec("simplemma")
-    return zlib.crc32(str(stamp_of(Path(spec.origin)) if spec and spec.origin else "").encode())

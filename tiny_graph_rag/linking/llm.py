@@ -14,8 +14,7 @@ from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, linker
-from tiny_graph_rag.linking.mentions import MentionFinder
-from tiny_graph_rag.linking.names import placed
+from tiny_graph_rag.linking.names import NameLinker, chosen
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Template, read_object, strict_object
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
@@ -45,7 +44,7 @@ class ModelLinker(Linker):
         done: Callable[[Outcome], None] = lambda outcome: None,
     ) -> None:
         self.chat, self.settings, self.done = chat, settings, done
-        self.finder = MentionFinder(graph, names)
+        self.named = NameLinker(graph, names)
         # A question that is linked again, to time it or for another setting, is not paid for again.
         self._known: dict[str, Outcome] = {}
 
@@ -74,11 +73,11 @@ class ModelLinker(Linker):
         outcomes = self._outcomes(examples)
         price = self.chat.price(self.settings.model)
         linked = []
-        for example, outcome in zip(examples, outcomes, strict=True):
+        by_name = self.named.link(examples)
+        for example, outcome, question in zip(examples, outcomes, by_name, strict=True):
             reply = outcome.reply if outcome.error is None else None
             mentions = read_mentions(reply.text) if reply else ()
-            named = [part for mention in mentions for part in self._meant(mention)]
-            seeds = placed(self.finder, example.query, named)
+            seeds = chosen(question, [part for mention in mentions for part in self._meant(mention)])
             tried = () if seeds else mentions
             error, spent = _error(outcome), Spent.on(outcome, price)
             linked.append(LinkedQuestion(example.query, seeds, example.id, error, spent, tried))
@@ -87,11 +86,12 @@ class ModelLinker(Linker):
     def _meant(self, mention: str) -> list[tuple[str, tuple[int, ...], str]]:
         """What a mention means, and by which rule: the name, alias or spelling that it is as a whole, else
         the names in it, found as in a question (점순이네 → 점순, the old mill → mill)."""
-        entities, level = self.finder.names.resolve(mention)
+        finder = self.named.finder
+        entities, level = finder.names.resolve(mention)
         if level is not None:
-            in_order = tuple(sorted(entities, key=self.finder.graph.name_rank.__getitem__))
+            in_order = tuple(sorted(entities, key=finder.graph.name_rank.__getitem__))
             return [(mention, in_order, RULE_OF_LEVEL[level])]
-        (parts,) = self.finder.find([mention])
+        (parts,) = finder.find([mention])
         return [(mention[part.start : part.end], part.entities, part.rule) for part in parts]
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -29,7 +28,7 @@ from tiny_graph_rag.language.folding import (
     spaced,
     without_accents,
 )
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS, NAMELESS, ParticleFit, particles
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, NAMELESS, are_particles
 from tiny_graph_rag.language.words import likeness, stem, words_of_name
 
 RULES = {ALIAS: "alias", VARIANT: "variant", PLAIN: "accent"}
@@ -52,8 +51,7 @@ class Grade(IntEnum):
 class Mention(Struct, frozen=True):
     """A place in a text that names entities. start, end: its characters. entities: in tie-break order.
 
-    rule: exact, folded, particle, misfit-particle, alias, variant or accent. grade: how strong the
-    evidence is.
+    rule: exact, folded, particle, alias, variant or accent. grade: how strong the evidence is.
     """
 
     start: int
@@ -71,13 +69,13 @@ class Mention(Struct, frozen=True):
 class NameReading(Struct):
     """A stretch of `Text.kept` that is a spelling of the graph.
 
-    rows: of the index. fit: how the rest of its last word reads as particles, None where there is none.
+    rows: of the index. inside: whether it ends within a word, particles behind it.
     """
 
     start: int
     end: int
     rows: list[int]
-    fit: ParticleFit | None
+    inside: bool
 
 
 class MentionFinder:
@@ -135,16 +133,15 @@ class Sentence:
                 if cut.end > limit:
                     break
                 rows = rows_of(kept[start : cut.end])
-                fit = self._fit(start, cut) if rows else ParticleFit.NONE
-                if fit is not ParticleFit.NONE:
-                    yield NameReading(start, cut.end, rows, fit)
+                if rows and self._may_be_name(start, cut):
+                    yield NameReading(start, cut.end, rows, cut.inside)
 
-    def _fit(self, start: int, cut: Cut) -> ParticleFit | None:
-        """How the rest of the word reads behind a stretch; None where the stretch ends with its word."""
+    def _may_be_name(self, start: int, cut: Cut) -> bool:
+        """Whether it ends with its word, or before particles."""
         text, end = self.text, cut.end
         if cut.inside:
-            return particles(text.kept[start:end], text.rest_of_word(end))
-        return ParticleFit.NONE if text.is_one_of_a_run(start, end) else None
+            return are_particles(text.kept[start:end], text.rest_of_word(end))
+        return not text.is_one_of_a_run(start, end)
 
     def mentions(self) -> tuple[Mention, ...]:
         """The readings with the best evidence, no two of them on the same place, in the text's order."""
@@ -152,17 +149,6 @@ class Sentence:
         best = min(grades, default=Grade.COMMON)
         chosen = [reading for reading, grade in zip(self.readings, grades, strict=True) if grade == best]
         return tuple(self._mention(reading, best) for reading in self._apart(chosen))
-
-    def places_of(self, entities: Collection[int], taken: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Where it names these entities, whatever else it may mean there: the longest first, no two on the
-        same place. taken: places (start, end) that are something else."""
-        meaning = []
-        for reading in self.readings:
-            start, end = self.text.span(reading.start, reading.end)
-            rows = [row for row in reading.rows if self.names.entity(row) in entities]
-            if rows and all(end <= begin or start >= stop for begin, stop in taken):
-                meaning.append(replace(reading, rows=rows))
-        return [self._mention(reading, self._grade(reading)) for reading in self._apart(meaning)]
 
     @cached_property
     def case_counts(self) -> bool:
@@ -205,19 +191,14 @@ class Sentence:
 
     def _apart(self, readings: Sequence[NameReading]) -> list[NameReading]:
         """Of readings on the same place one, in the text's order: one that is divided into the same words,
-        the longest, particles that fit, the last: of the Crown Inn not *the Crown*."""
+        the longest, the last: of the Crown Inn not *the Crown*."""
         if len(readings) < 2:
             return list(readings)
         taken = bytearray(len(self.text.kept))
         apart = []
         for reading in sorted(
             readings,
-            key=lambda one: (
-                self._is_respaced(one),
-                one.start - one.end,
-                one.fit is ParticleFit.MISFIT,
-                -one.start,
-            ),
+            key=lambda one: (self._is_respaced(one), one.start - one.end, -one.start),
         ):
             if taken.find(1, reading.start, reading.end) < 0:
                 taken[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
@@ -238,8 +219,8 @@ class Sentence:
             rule = "accent"
         elif kind != NAME:
             rule = RULES[kind]
-        elif reading.fit is not None:
-            rule = "particle" if reading.fit is ParticleFit.FITS else "misfit-particle"
+        elif reading.inside:
+            rule = "particle"
         else:
             here = nfc(self.text.whole[start:end])
             rule = "exact" if here in map(nfc, spellings) else "folded"

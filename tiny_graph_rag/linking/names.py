@@ -26,7 +26,7 @@ from tiny_graph_rag.language.kinds import kinds_of_entities
 from tiny_graph_rag.language.words import is_in_listed_language, likeness, words_of, words_tried
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.coreference import from_context
-from tiny_graph_rag.linking.mentions import Mention, MentionFinder, Sentence
+from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 from tiny_graph_rag.linking.question_words import (
     content_stems_of,
     tokens,
@@ -83,24 +83,20 @@ class NameLinker(Linker):
         return in_text_order([*named, *from_turns, *near])
 
 
-def placed(
-    finder: MentionFinder,
-    text: str,
-    named: Sequence[tuple[str, tuple[int, ...], str]],
-    found: Sequence[Seed] = (),
-) -> tuple[Seed, ...]:
-    """The seeds `found`, and one for each other entity: where the text names it, else without a place.
+def chosen(linked: LinkedQuestion, meant: Sequence[tuple[str, tuple[int, ...], str]]) -> tuple[Seed, ...]:
+    """The seeds of a question whose entities are meant, and one without a place for each other that is.
 
-    named: words, the entities that they mean, and the rule.
+    meant: words, the entities that they mean, and the rule. Of the entities of a mention those that are meant
+    share what all had.
     """
-    seeds = list(found)
-    taken = [(seed.start, seed.end) for seed in found if seed.start is not None and seed.end is not None]
-    missing = {entity for _, entities, _ in named for entity in entities} - {seed.entity for seed in found}
-    for place in Sentence(finder, text).places_of(missing, taken) if missing else ():
-        words = text[place.start : place.end]
-        seeds += Seed.sharing(place.entities, words, place.start, place.end, place.rule)
-        missing.difference_update(place.entities)
-    for words, entities, rule in named:
+    wanted = {entity for _, entities, _ in meant for entity in entities}
+    places: dict[tuple[str, int | None, int | None, str], list[int]] = {}
+    for seed in linked.named:
+        if seed.entity in wanted:
+            places.setdefault((seed.mention, seed.start, seed.end, seed.rule), []).append(seed.entity)
+    seeds = [seed for place, entities in places.items() for seed in Seed.sharing(entities, *place)]
+    missing = wanted - {seed.entity for seed in seeds}
+    for words, entities, rule in meant:
         bearers = Seed.sharing(entities, words, None, None, rule)
         seeds += [seed for seed in bearers if seed.entity in missing]
         missing.difference_update(entities)
@@ -207,15 +203,15 @@ SHOWN = 5  # ids of questions without seeds that the message lists
 
 @linker("gold", "the gold set's seed_entities; measures retrieval alone")
 class GoldLinker(Linker):
-    """The entities of `seed_entities`, at the places where `names` links them or would.
+    """The entities of `seed_entities`, at the places where `names` links them.
 
-    With the same entities its seeds are those of `names`, so that both are ranked the same. An entity that no
-    place of the question names gives a seed without a place; a name that the graph lacks gives none.
+    With the same entities its seeds are those of `names`, so that both are ranked the same. An entity that
+    `names` does not link gives a seed without a place; a name that the graph lacks gives none.
     """
 
     def __init__(self, named: NameLinker) -> None:
         """named: says where the question names an entity, and what its pronouns stand for."""
-        self.named, self.finder = named, named.finder
+        self.named = named
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
@@ -252,17 +248,8 @@ class GoldLinker(Linker):
         return gold
 
     def _seeds(self, linked: LinkedQuestion, names: Sequence[str]) -> tuple[Seed, ...]:
-        meant = [(name, self.finder.names.resolve(name)[0], "gold") for name in names]
-        wanted = {entity for _, entities, _ in meant for entity in entities}
-        # Of several entities with one name, the gold set may mean some: they share what all had.
-        places: dict[tuple[str, int | None, int | None], list[int]] = {}
-        for seed in linked.named:
-            if seed.entity in wanted:
-                places.setdefault((seed.mention, seed.start, seed.end), []).append(seed.entity)
-        found = [
-            seed for place, entities in places.items() for seed in Seed.sharing(entities, *place, "gold")
-        ]
-        return tuple(replace(seed, rule="gold") for seed in placed(self.finder, linked.text, meant, found))
+        meant = [(name, self.named.finder.names.resolve(name)[0], "gold") for name in names]
+        return tuple(replace(seed, rule="gold") for seed in chosen(linked, meant))
 
 
 @linker("none", "no seeds, for retrievers that don't need them")
