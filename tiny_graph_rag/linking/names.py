@@ -107,6 +107,7 @@ def chosen(linked: LinkedQuestion, meant: Sequence[tuple[str, tuple[int, ...], s
 KNOWN_QUESTIONS = 1 << 14
 WORD_RULES = ("exact", "folded", "alias")
 NEAR_BEST = 0.5  # of what the best match has of the question, so much at least has a seed by text
+MOST_BEARERS = 100  # entities whose names hold a word; of more, a rarer word of the name has to lead to it
 COMMON_SHARE, FEWEST_TEXTS = 0.05, 5  # of the entities: whose texts hold a common word, at least
 
 
@@ -146,22 +147,22 @@ class NameAndTextLinker(Linker):
     def _inflected(self, question: LinkedQuestion) -> list[Seed]:
         """Seeds of names that are inflected: each word is like the name's; the longest names first."""
         taken = [(seed.start, seed.end) for seed in question.seeds]
-        names, words = self.graph.entities.names, words_of(question.text)
-        found: list[tuple[int, int, int]] = []
-        for first, (word, start, _) in enumerate(words):
-            stem = content_stem(word)
-            for entity in self.index.named_with(stem).tolist() if stem is not None else ():
-                name = [written for written, _, _ in words_of(names[entity])]
+        words = words_of(question.text)
+        bearers = [self.index.named_with(stem) for word, _, _ in words if (stem := content_stem(word))]
+        found: dict[tuple[int, int], set[int]] = {}
+        for entity in {entity for its in bearers if len(its) <= MOST_BEARERS for entity in its.tolist()}:
+            name = [word for word, _, _ in words_of(self.graph.entities.names[entity])]
+            for first in range(len(words) - len(name) + 1):
                 here = words[first : first + len(name)]
-                if len(here) == len(name) and all(
-                    likeness(written, asked) for written, (asked, _, _) in zip(name, here, strict=True)
-                ):
-                    found.append((start - here[-1][2], start, entity))
+                if all(likeness(word, asked) for word, (asked, _, _) in zip(name, here, strict=True)):
+                    start, end = here[0][1], here[-1][2]
+                    found.setdefault((start - end, start), set()).add(entity)
         seeds: list[Seed] = []
-        for length, start, entity in sorted(found):
+        for (length, start), entities in sorted(found.items()):
             end = start - length
             if all(a is None or b is None or end <= a or b <= start for a, b in taken):
-                seeds += Seed.sharing((entity,), question.text[start:end], start, end, "form")
+                in_order = sorted(entities, key=self.graph.name_rank.__getitem__)
+                seeds += Seed.sharing(in_order, question.text[start:end], start, end, "form")
                 taken.append((start, end))
         return seeds
 
