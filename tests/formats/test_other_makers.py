@@ -313,6 +313,13 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
         ),
         TRUTH | {"reference_chunks": ("87",)},
     ),
+    (
+        "fiche.json",
+        json.dumps([{"consulta": QUESTION, "expect": ["a/b.md"], "context": {"agency": "Finance"}}]),
+        {"reference_chunks": ("a/b.md",), "context": ()},
+    ),
+    ("slugs.yaml", f"- question: {QUESTION}\n  sources: [01-bees]\n", {"reference_chunks": ("01-bees",)}),
+    ("a run's.json", json.dumps([{**ASKED, "sources": ["a.md"]}]), {"reference_chunks": ()}),
     (  # what a key holds in all records decides
         "short.json",
         json.dumps(

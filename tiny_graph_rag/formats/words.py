@@ -182,7 +182,7 @@ QUERY_KEYS = _keys(
     query question q claim user_input input input_text msg messages prompt prompts user_query user_question
     question_text query_text claim_text text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta
     pergunta questão вопрос frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม प्रश्न প্রশ্ন
-    سؤال السؤال سوال user_message
+    سؤال السؤال سوال user_message consulta
     """
 )
 ID_KEYS = _keys(
@@ -238,7 +238,7 @@ CONTAINING = _set("contain contains include includes conter contener")
 ORIGIN_KEYS = _keys(
     """
     chunk_id source_id source_chunk source_chunk_id source_doc source_document
-    source_file relevant_doc doc_id document_id source document file filename document_url source_url url
+    source_file relevant_doc doc_id document_id source doc document file filename document_url source_url url
     출처 来源 出典 fuente fonte quelle kaynak kaynak_dosya źródło sumber nguồn источник
     """
 )
@@ -261,7 +261,7 @@ FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
         gold_chunk_substring 근거 문맥 contexts context paragraphs citations
     reference_chunks: reference_chunks reference_chunk_ids relevant_chunk_ids relevant_chunks gold_chunks
         relevant_ids relevant_doc_ids relevant_docs source_documents context_ground_truth required_references
-        reference_node_id supporting_facts relevant retrieval_gt 정답_문서
+        reference_node_id supporting_facts relevant relevantes retrieval_gt 정답_문서
     reference_relations: reference_relations reference_relationships reference_triples gold_triples
         evidence_triples evidences relationships
     group: group 묶음

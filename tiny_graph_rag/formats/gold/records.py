@@ -41,7 +41,7 @@ MEANT = {  # what a key speaks of → the field that it gives
     **dict.fromkeys(("chunks", "texts", "ids"), "reference_chunks"),
 }
 OLD_NAMES = {"reference_relations": "reference_relationships"}  # of our own format
-_DOCUMENT = re.compile(r"\.[a-zA-Z]{2,5}(?:[#:?].*)?$|^[a-z]+://|/")
+_DOCUMENT = re.compile(r"\.[a-zA-Z]{2,5}(?:[#:?].*)?$|^[a-z]+://|/|^\w+(?:[-_]\w+)+$")
 LONGEST_TYPE = 60  # characters; what is longer is no category
 _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
 _FILE_PATH = re.compile(r"^[^<>\[\]()]*(?:/[^<>\[\]()]*|\.\w{2,5})$")
@@ -122,6 +122,8 @@ def ours(
         taken |= {name: "tags" for name in row if f"{folded(name)}:{row[name]}" in types}
         found |= {"tags": tags} if tags else {}
     rest = {name: value for name, value in row.items() if name not in taken and name not in found}
+    if "context" in rest and not own:  # theirs is no conversation
+        rest["own_context"] = rest.pop("context")
     return {**found, **rest}, guessed
 
 
@@ -138,7 +140,7 @@ def fields_meant(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, told in values.items():
         thing = thing_meant(key, QUALIFIERS)
-        if key in FIELDS["reference_texts"] and _are(_FILE, told):
+        if key in (*FIELDS["reference_texts"], "expected", "expect") and _are(_FILE, told):
             found[key] = "reference_chunks"  # names of files, not texts
         if key in NAMES_OR_ANSWER and not RAGAS & values.keys() and holds_names(told):
             found[key] = "reference_entities"
@@ -151,7 +153,8 @@ def fields_meant(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         found[key] = "reference_texts" if is_prose else field
     if not {*QUERY_KEYS} & values.keys():
         found |= dict.fromkeys([key for key in values if key.endswith("_question")][:1], "query")
-    if not {*RESPONSE_KEYS, "contexts", "sources"} & values.keys():  # of a run: its documents were retrieved
+    is_run = {*RESPONSE_KEYS, "contexts"} & values.keys() or {"answer", "sources"} <= values.keys()
+    if not is_run:  # whose documents were retrieved
         origins = [key for name in ORIGIN_KEYS for key in (name, f"{name}s") if key in values]
         origins = [key for key in origins if _are(_ID if "_id" in key else _DOCUMENT, values[key])]
         found |= dict.fromkeys(origins, "reference_chunks")
@@ -178,8 +181,8 @@ def _is_prose(value: Any) -> bool:
 
 def _spellings(keys: Mapping[str, str], meant: Mapping[str, str], *, own: bool) -> dict[str, tuple[str, ...]]:
     """Field → the keys under which it may stand in this record, by what else the record holds."""
-    files = [key for key in meant if key in FIELDS["reference_texts"]]
-    spelled = FIELDS | {"reference_texts": tuple(k for k in FIELDS["reference_texts"] if k not in files)}
+    files = {key for key, field in meant.items() if field == "reference_chunks"}
+    spelled = {field: tuple(key for key in wanted if key not in files) for field, wanted in FIELDS.items()}
     if not own:
         spelled["query"] = ("question", *QUERY_KEYS)  # next to one, `query` is in SPARQL or SQL
     for key in (key for key in meant if key not in NAMES_OR_ANSWER):
@@ -346,6 +349,10 @@ def relation(item: Any) -> Relation | None:
         return Relation("", "", "", item) if isinstance(item, str) and item else None
 
 
+def _turns(value: Any) -> list[str] | None:
+    return value if is_texts(value) else None
+
+
 def _relations(value: Any) -> list[Any] | None:
     """Triples as they are: [source, type, target], an object, or an id."""
     is_sound = isinstance(value, list) and bool(value) and not is_texts(value) and all(map(relation, value))
@@ -360,7 +367,7 @@ SIGNS = {
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("id", "group"), lambda value: value if is_id(value) else None),
     "query": _query,
-    "context": lambda value: parts_of_cell(value.strip(), "\n") if isinstance(value, str) else value,
+    "context": lambda value: parts_of_cell(value.strip(), "\n") if isinstance(value, str) else _turns(value),
     "reference_chunks": _chunks,
     "reference_relations": _relations,
 }
