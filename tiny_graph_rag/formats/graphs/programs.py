@@ -24,10 +24,8 @@ Record = dict[str, Any]
 
 # --- property graphs: nodes with labels and properties, of which a part is the lexical layer
 
-NAMES = ("name", "title", "label", "id")
 GIVEN = Columns(
-    {"id": "<id>", "name": "<name>", "type": "<type>", "source": "<source>", "target": "<target>"}
-    | {"relation": "<type>"}
+    {"id": "<id>", "type": "<type>", "source": "<source>", "target": "<target>"} | {"relation": "<type>"}
 )
 
 
@@ -37,12 +35,8 @@ def from_property_graph(rows: Rows, nodes: Sequence[Record], edges: Sequence[Rec
     rows.problems.check()
     rows.means("entities", {"labels": Role.TYPE})
     rows.means("relations", {"type": Role.TYPE})
-    named = [
-        {**node, "<name>": next((node[key] for key in NAMES if node.get(key) not in (None, "")), "")}
-        for node in nodes
-    ]
     if nodes:
-        fill_entities(rows, Table.of_records(named), GIVEN, lexical=LEXICAL)
+        fill_entities(rows, Table.of_records(nodes), GIVEN, lexical=LEXICAL)
     fill_relations(rows, Table.of_records(edges), GIVEN, alone=not nodes)
     return rows.graph()
 

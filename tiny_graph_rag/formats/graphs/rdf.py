@@ -32,20 +32,10 @@ OWL = "http://www.w3.org/2002/07/owl#"
 ANYTHING = {f"{OWL}NamedIndividual", f"{OWL}Thing"}  # types of whatever has others
 NAMING = {"name", "label", "title"}
 PARTIAL = {"first", "last", "given", "family", "middle", "nick", "user", "short", "file", "country", "city"}
-# Predicates of literals, without `http://` or `https://`.
-PREDICATES = {
-    "www.w3.org/2000/01/rdf-schema#label": Role.NAME,
-    "www.w3.org/2004/02/skos/core#prefLabel": Role.NAME,
-    "xmlns.com/foaf/0.1/name": Role.NAME,
-    "schema.org/name": Role.NAME,
-    "www.w3.org/2004/02/skos/core#altLabel": Role.ALIASES,
-    "www.w3.org/2004/02/skos/core#hiddenLabel": Role.ALIASES,
-    "schema.org/alternateName": Role.ALIASES,
-    "www.w3.org/2000/01/rdf-schema#comment": Role.DESCRIPTION,
-    "www.w3.org/2004/02/skos/core#definition": Role.DESCRIPTION,
-    "purl.org/dc/terms/description": Role.DESCRIPTION,
-    "purl.org/dc/elements/1.1/description": Role.DESCRIPTION,
-    "schema.org/description": Role.DESCRIPTION,
+PREDICATES = {  # of literals, by their last part: RDFS, SKOS, Dublin Core, FOAF and schema.org agree
+    **dict.fromkeys(("label", "prefLabel", "name"), Role.NAME),
+    **dict.fromkeys(("altLabel", "hiddenLabel", "alternateName"), Role.ALIASES),
+    **dict.fromkeys(("comment", "definition", "description"), Role.DESCRIPTION),
 }
 TOLD = {
     "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{Role.NAME}, in further languages {Role.ALIASES}",
@@ -161,7 +151,7 @@ class _Resource(Struct):
     literals: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def add(self, predicate: str, value: str, language: str) -> None:
-        role = PREDICATES.get(predicate.partition("://")[2])
+        role = PREDICATES.get(last_part(predicate))
         if role == Role.NAME:
             self.names.append((language, value))
         elif role == Role.ALIASES:
