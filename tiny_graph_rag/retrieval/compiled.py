@@ -55,14 +55,17 @@ class Memory(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What the parts of one walk share; asked: of its question. width: keys of one total and size."""
+    """What the parts of one walk share; asked: of its question. order, of_step, of_total: what an entity, a
+    step and a thousandth of the total add to a key."""
 
     graph: WalkedGraph
     prices: Prices
     asked: Asked
     explained: Ints
     memory: Memory
-    width: int
+    order: Ints
+    of_step: int
+    of_total: int
 
 
 class CompiledLayers:
@@ -80,16 +83,18 @@ class CompiledLayers:
             np.zeros(4, np.int64),
         )
         self._rows = np.empty((ROOM, NEXT + 1), np.int32)
+        fits = len(explained) * entities <= WIDEST  # of millions a thousand hops away ties are kept
+        width = len(explained) * entities if fits else 1
+        order = graph.size_of(np.arange(entities)).astype(np.int64) * width + fits * graph.name_rank
+        self._ranks = order, fits * entities, SIZES * width
 
     def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
         """As `Layers.walk`."""
         worst = np.full((max(limits) + 1, len(starts.question)), NO_KEY)
-        width = len(worst) * len(self._memory.key)
-        width = width if width <= WIDEST else 1  # of millions of entities a thousand hops away ties are kept
-        work = Work(self.graph, self.prices, asked, self.explained, self._memory, width)
+        work = Work(self.graph, self.prices, asked, self.explained, self._memory, *self._ranks)
         self._rows, count = walk_each(work, starts, min(limits), self._rows, worst)
         states = States(*self._rows[:count, :NEXT].T.astype(np.int64))
-        return Walks(asked, starts, states, 0, worst // (SIZES * width))
+        return Walks(asked, starts, states, 0, worst // work.of_total)
 
 
 def _read_only(column: NDArray[Any]) -> NDArray[Any]:
@@ -120,12 +125,7 @@ def with_room(rows: Rows, used: int, more: int) -> Rows:
 @compiled
 def key_of(work: Work, entity: int, total: int, steps: int) -> int:
     """The rank of an entity among all: by total, then the one with fewer relations, then steps and name."""
-    graph, size = work.graph, 0
-    relations = int(graph.indptr[entity + 1] - graph.indptr[entity])
-    while relations >> size:
-        size += 1
-    by_steps = steps * (len(graph.indptr) - 1) + np.int64(graph.name_rank[entity])
-    return int((total * SIZES + size) * work.width + by_steps % work.width)
+    return int(total * work.of_total + steps * work.of_step + work.order[entity])
 
 
 @compiled
@@ -143,11 +143,11 @@ def walk_each(work: Work, starts: Starts, lowest: int, rows: Rows, worst: Ints) 
     """The states of all walks, and how many rows they fill. lowest: of the limits of hops.
 
     Written to `worst`: the highest key of interest, by hops and walk."""
-    graph, prices, every, explained, memory, width = work
+    graph, prices, every, explained, memory = work[:5]
     count, first, hops = 0, 0, len(worst) - 1
     for walk, question in enumerate(starts.question):
         asked, last = of_question(every, question), first
-        one = Work(graph, prices, asked, explained, memory, width)
+        one = Work(graph, prices, asked, explained, memory, work.order, work.of_step, work.of_total)
         while last < len(starts.walk) and starts.walk[last] == walk:
             last += 1
         for seed, entity in enumerate(starts.entity):
@@ -195,7 +195,7 @@ def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count:
     the most hopeful."""
     memory, least = work.memory, work.asked.least[left]
     opened, chosen = np.empty(count - first, np.int64), 0
-    worst = memory.bound[BEST] // (SIZES * work.width)
+    worst = memory.bound[BEST] // work.of_total
     for state in range(first, count):
         entity, mask, cost = rows[state, ENTITY], rows[state, MASK], rows[state, COST]
         if cost + least[mask] > worst:
@@ -221,33 +221,32 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
     are then.
 
     left: the steps after this one; count: how many states there are before."""
-    graph, prices, asked, explained, memory, width = work
-    first, least = count, asked.least[left]
+    graph, prices, asked, explained, memory = work[:5]
+    first, least, ahead = count, asked.least[left], asked.ahead[left + 1]
+    highest, worst = memory.bound[BEST], memory.bound[BEST] // work.of_total
     steps = rows[opened[0], STEPS] + 1 if len(opened) else 0
     for state in opened:
         if memory.bound[ANSWERS] >= memory.bound[LOWERED_AT]:
             lower(work)
-        highest, worst = memory.bound[BEST], memory.bound[BEST] // (SIZES * width)
+            highest, worst = memory.bound[BEST], memory.bound[BEST] // work.of_total
         at, mask, last = rows[state, ENTITY], rows[state, MASK], rows[state, SLOT]
         rank, so_far = np.int64(graph.name_rank[at]), rows[state, COST]
         came_by, came_as = np.int64(-1), np.int64(-1)
         if last != NO_SLOT:
             came_by, came_as = np.int64(graph.relations[last]), np.int64(graph.kind[last]) ^ 1
-        ahead = asked.ahead[left + 1][mask]
         low, high = graph.indptr[at], min(graph.indptr[at + 1], graph.indptr[at] + most)
-        rows = with_room(rows, count, high - low)
+        if count + high - low > len(rows):  # else counting who refers to them takes as long as a slot
+            rows = with_room(rows, count, high - low)
         for slot in range(low, high):
             kind = np.int64(graph.kind[slot])
             step = 4 * np.int64(asked.types[kind >> 1]) + 2 * (kind == came_as) + (kind & 1)
-            if so_far + ahead[step] > worst:
+            if so_far + ahead[mask, step] > worst:
                 continue
-            relation, entity = graph.relations[slot], graph.neighbours[slot]
-            if relation == came_by or memory.is_seed[entity]:
-                continue
+            entity = graph.neighbours[slot]
             taken, pays_for_kind = asked.steps[mask, step], 0
             cost, filled = so_far + (taken >> MOST_SLOTS), taken & (MASKS - 1)
             if asked.words:
-                met = np.int64(asked.entities[entity] | asked.relations[relation])
+                met = np.int64(asked.entities[entity] | asked.relations[graph.relations[slot]])
                 if step < 4:
                     cost -= min(asked.weight[met & ~mask], asked.unexplained)
                 filled |= met
@@ -260,6 +259,8 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
             if key > highest and cost + least[filled] > worst:
                 continue
             if left == 0 and not asked.slack and key > memory.key[entity]:
+                continue
+            if graph.relations[slot] == came_by or memory.is_seed[entity]:
                 continue
             if key < memory.key[entity]:
                 if key <= memory.bound[BEST] < memory.key[entity]:
@@ -291,14 +292,12 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
 def lower(work: Work) -> None:
     """Lower the bound to the key of the last entity wanted, if there are so many answers up to it. Other
     mentions may change a total, so that it alone counts."""
-    memory, bound, slack, keys = work.memory, work.memory.bound, work.asked.slack, SIZES * work.width
+    memory, bound, slack, keys = work.memory, work.memory.bound, work.asked.slack, work.of_total
     wanted, count = bound[WANTED], bound[ANSWERS]
     if count < wanted:
         return
-    found = np.empty(count, np.int64)
-    for row in range(count):
-        found[row] = memory.key[memory.answers[row]]
-    best, bound[ANSWERS] = np.sort(found)[wanted - 1], 0
+    found = memory.key[memory.answers[:count]]
+    best, bound[ANSWERS] = np.partition(found, wanted - 1)[wanted - 1], 0
     bound[BEST] = (best // keys + slack + 1) * keys - 1 if slack else best
     for row in range(count):
         if found[row] <= bound[BEST]:
