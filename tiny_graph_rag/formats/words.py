@@ -242,18 +242,19 @@ ORIGIN_KEYS = _keys(
     출처 来源 出典 fuente fonte quelle kaynak kaynak_dosya źródło sumber nguồn источник
     """
 )
-# Other keys are read by a qualifier and a noun: `expected_entities`, `relevant_doc_ids`.
+# In the order in which they are written. Other keys are read by a qualifier and a noun: `expected_entities`.
 FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
     """
     reference_entities: reference_entities references answer_entities entities entidades entités entità
         entitäten сущности relevant_chunk_ids
-    highly_relevant_entities: highly_relevant_entities highly_relevant 핵심_정답 highly_relevant_chunk_ids
-    irrelevant_entities: irrelevant_entities irrelevant 오답 irrelevant_chunk_ids
-    seed_entities: seed_entities seeds seed seed_entity topic_entity topic_entities
-        출발_개체
     ground_truth:
     tags: tags tag 태그
+    group: group 묶음
     context: context 앞_대화
+    seed_entities: seed_entities seeds seed seed_entity topic_entity topic_entities
+        출발_개체
+    highly_relevant_entities: highly_relevant_entities highly_relevant 핵심_정답 highly_relevant_chunk_ids
+    irrelevant_entities: irrelevant_entities irrelevant 오답 irrelevant_chunk_ids
     expected_types: expected_types expected_doc_types
     reference_texts: reference_texts reference_contexts reference_context evidence evidences evidence_list
         evidence_texts gold_contexts gold_context ground_truth_contexts ground_truth_context
@@ -264,7 +265,6 @@ FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
         reference_node_id supporting_facts relevant relevantes retrieval_gt 정답_문서
     reference_relations: reference_relations reference_relationships reference_triples gold_triples
         evidence_triples evidences relationships
-    group: group 묶음
     """
 )
 FIELDS["ground_truth"] = ANSWER_KEYS

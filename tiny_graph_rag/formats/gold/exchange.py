@@ -28,17 +28,12 @@ _SIGNS = {
     **SIGNS,
     **{"id": "", "query": "", "group": "", "ground_truth": "|\n", "context": "\n", "reference_texts": "\n"},
 }
-_FIELDS = (  # in the order in which they are written
-    *("id", "query", "reference_entities", "ground_truth", "tags", "group", "context", "seed_entities"),
-    *("highly_relevant_entities", "irrelevant_entities", "expected_types", "reference_texts"),
-    *("reference_chunks", "reference_relations"),
-)
 _JUDGED = {"id", "reference_entities", "highly_relevant_entities", "irrelevant_entities", "grades"}
 
 
 def row_of(example: Example) -> dict[str, Any]:
     """The question as an object of our own format; fields that hold nothing are left out."""
-    row: dict[str, Any] = {name: getattr(example, name) for name in _FIELDS}
+    row: dict[str, Any] = {name: getattr(example, name) for name in FIELDS}
     row = {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}
     row["id"] = example.written_id
     relations = [one._asdict().items() for one in example.reference_relations]

@@ -33,17 +33,10 @@ from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.registry import Registry
 
-STRING_LISTS = (
-    "tags",
-    "highly_relevant_entities",
-    "irrelevant_entities",
-    "expected_types",
-    "reference_texts",
-    "reference_chunks",
-    "seed_entities",
-    "context",
-)
-LISTS = ("reference_entities", *STRING_LISTS)
+LISTS = [
+    name for name in FIELDS if name not in ("id", "query", "ground_truth", "group", "reference_relations")
+]
+STRING_LISTS = LISTS[1:]  # which need no more than texts
 NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
 IDS_TWICE = (
     "ids used twice: {n}, such as {id}; the later question is called {id}-2. If these are ids of the source "
