@@ -21,7 +21,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.text_index import TextIndex, content_stem
+from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
 from tiny_graph_rag.language.kinds import kinds_of_entities
 from tiny_graph_rag.language.words import is_in_listed_language, likeness, words_of, words_tried
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
@@ -105,6 +105,7 @@ def chosen(linked: LinkedQuestion, meant: Sequence[tuple[str, tuple[int, ...], s
 
 # Questions whose text seeds are kept: those that differ by the names in them have the same.
 KNOWN_QUESTIONS = 1 << 14
+KNOWN_NAMES = 1 << 14  # whose words are kept
 WORD_RULES = ("exact", "folded", "alias")
 NEAR_BEST = 0.5  # of what the best match has of the question, so much at least has a seed by text
 MOST_BEARERS = 100  # entities whose names hold a word; of more, a rarer word of the name has to lead to it
@@ -122,6 +123,8 @@ class NameAndTextLinker(Linker):
         self.names, self.graph, self.ranking = names, graph, ranking
         self.index = graph.shared(TextIndex, lambda: TextIndex(graph))
         self._seeds = lru_cache(KNOWN_QUESTIONS)(self._seeds_of)
+        known = lru_cache(KNOWN_NAMES)
+        self._words_of = known(lambda row: [word for word, _, _ in words_of(graph.entities.names[row])])
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
@@ -146,24 +149,29 @@ class NameAndTextLinker(Linker):
 
     def _inflected(self, question: LinkedQuestion) -> list[Seed]:
         """Seeds of names that are inflected: each word is like the name's; the longest names first."""
-        taken = [(seed.start, seed.end) for seed in question.seeds]
         words = words_of(question.text)
-        bearers = [self.index.named_with(stem) for word, _, _ in words if (stem := content_stem(word))]
         found: dict[tuple[int, int], set[int]] = {}
-        for entity in {entity for its in bearers if len(its) <= MOST_BEARERS for entity in its.tolist()}:
-            name = [word for word, _, _ in words_of(self.graph.entities.names[entity])]
-            for first in range(len(words) - len(name) + 1):
-                here = words[first : first + len(name)]
-                if all(likeness(word, asked) for word, (asked, _, _) in zip(name, here, strict=True)):
-                    start, end = here[0][1], here[-1][2]
-                    found.setdefault((start - end, start), set()).add(entity)
+        for place, (word, _, _) in enumerate(words):
+            stem = content_stem(word)
+            bearers = self.index.named_with(stem) if stem is not None else NO_ROWS
+            for entity in bearers.tolist() if len(bearers) <= MOST_BEARERS else ():
+                name = self._words_of(entity)
+                for first in [place - offset for offset, own in enumerate(name) if likeness(own, word)]:
+                    here = words[max(0, first) : first + len(name)]
+                    if len(here) == len(name) and all(map(likeness, name, [asked for asked, _, _ in here])):
+                        start, end = here[0][1], here[-1][2]
+                        found.setdefault((start - end, start), set()).add(entity)
+        taken = bytearray(len(question.text))
+        for seed in question.seeds:
+            if seed.start is not None and seed.end is not None:
+                taken[seed.start : seed.end] = b"\1" * (seed.end - seed.start)
         seeds: list[Seed] = []
         for (length, start), entities in sorted(found.items()):
             end = start - length
-            if all(a is None or b is None or end <= a or b <= start for a, b in taken):
+            if taken.find(1, start, end) < 0:
+                taken[start:end] = b"\1" * (end - start)
                 in_order = sorted(entities, key=self.graph.name_rank.__getitem__)
                 seeds += Seed.sharing(in_order, question.text[start:end], start, end, "form")
-                taken.append((start, end))
         return seeds
 
     def _is_common_word(self, seed: Seed) -> bool:
