@@ -36,7 +36,7 @@ def tale(own_folder: Path) -> Path:
         [("Anna", "KNOWS", "Bertram"), ("Bertram", "OWNS", "Rex"), ("Rex", "BITES", "Dora")],
         {"id": "near", "query": "Whom does Anna know?", "reference_entities": ["Bertram"]},
         {"id": "far", "query": "Whom does Anna dread?", "reference_entities": ["Dora"]},
-        {"id": "misspelt", "query": "What does Bertrram own?", "reference_entities": ["Rex"]},
+        {"id": "misspelt", "query": "What does Brtram own?", "reference_entities": ["Rex"]},
     )
 
 
@@ -75,7 +75,7 @@ def test_the_worst_question_says_what_stood_in_the_way_and_how_to_look(tale: Pat
     assert "query --dataset tale-eval.jsonl --id far" in said
     details = run_cli(*call, "--details").stdout
     assert "Dora: needs 3 hops" in details
-    assert "Rex: no entity of the question was recognised; looked for: Bertrram" in details
+    assert "Rex: no entity of the question was recognised; looked for: Brtram" in details
 
 
 def test_what_was_tried_is_what_eval_says_of_it(tale: Path, run_cli) -> None:

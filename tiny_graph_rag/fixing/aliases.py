@@ -196,7 +196,7 @@ class _Finder:
         is_named = int(self.kinds[entity]) in NAMED_KINDS
         if any(map(str.isdigit, span.text)):
             return is_named or entity not in references
-        if not (span.is_korean or span.is_capital or text.is_without_case):
+        if not (span.is_korean or span.is_capital):
             return False
         if span.first and text.words[span.first - 1].startswith(NOUN_FOLLOWS):
             return False

@@ -204,12 +204,6 @@ class Text(NamedTuple):
                 start, opens = end, not inside
         return cuts
 
-    @property
-    def is_without_case(self) -> bool:
-        """Whether most words end in a script without case: there, Latin letters are a name."""
-        cased = sum(word[-1].islower() or not word[-1].isalpha() for word in self.words)
-        return 2 * cased < len(self.words)
-
 
 def _aligned(text: str) -> tuple[str, list[int], list[int]]:
     """The folded text where folding moves characters; first and last of what each of them came from."""

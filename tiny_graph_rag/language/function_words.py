@@ -79,11 +79,9 @@ RIEUL = 8  # the final ㄹ, after which 로 stands as after a vowel
 LONGEST_REST = 24  # syllables behind a name: the longest chain and a copula; more are another word
 _PAIRS = table(
     """
-    은/는 이/가 을/를 과/와 아/야 이랑/랑 이나/나 이여/여 이며/며 이고/고 이든/든 이든지/든지
-    이라/라 이라도/라도 이라는/라는 이라고/라고 이라면/라면 이란/란 이라서/라서 이면/면 이지만/지만
-    이지/지 이자/자 이야말로/야말로 이니/니 이니까/니까 이던/던 이었던/였던 이었다/였다 이었고/였고
-    이었을/였을 이었지/였지 이었나/였나 이었어/였어 이에요/예요 이다/다 이냐/냐 이네/네 으로/로
-    으로서/로서 으로써/로써 으로부터/로부터 으로는/로는
+    은/는 이/가 을/를 과/와 아/야 이랑/랑 이나/나 이여/여 이며/며 이고/고 이든/든 이든지/든지 이라/라
+    이라도/라도 이라는/라는 이라고/라고 이란/란 이야말로/야말로 으로/로 으로서/로서 으로써/로써
+    으로부터/로부터
     """
 )
 _EVERYWHERE = table(
@@ -102,23 +100,13 @@ _AFTER_VOWEL = frozenset(_TWO_FORMS.values())
 _SAFE_MISFITS = ("와", "를")
 # Forms of 이다 that end a sentence or a clause; nothing but 요 stands behind them.
 _COPULA = (
-    "(?:이(?:었|시|셨)?|였|셨)"
-    "(?:다|고|며|면|지|죠|나|니|니까|냐|네|어|습니다|습니까|던|던가|을까|는지|는가|거든|잖아|시여|여|랍니다|래)"
-    "|이?라(?:면서|던|는데|던데)|입니다|입니까|(?:인|일)(?:가|데|지|까|지도|텐데)?"
+    "(?:이(?:었|시|셨)?|였|셨)?(?:다|고|며|면|지|지만|죠|자|나|니|니까|냐|네|어|습니다|습니까|던|던가|을까|는지"
+    "|는가|거든|잖아|시여|여|랍니다|래)|이?라(?:면|서|면서|던|는데|던데)|예요|입니다|입니까"
+    "|(?:인|일)(?:가|데|지|까|지도|텐데)?"
 )
-# Verb endings as well: one syllable and these are more often a verb or a noun (가라, 나면, 수다).
-_ENDINGS = table("라 라는 라고 라면 라서 라도 란 면 며 고 다 지 니 든 자 여 냐 네 인 일 임 서 아 야 던")
-# What a stem drops: particles that stand behind any word, then one ending of a verb.
+# Verb endings as well: one syllable and these are more often a verb or a noun (가라, 나며).
+_ENDINGS = table("라 라는 라고 라도 란 며 고 든 여 인 일 임 서 아 야")
 PARTICLES = frozenset(_TWO_FORMS) | _AFTER_VOWEL | _EVERYWHERE | table("에게서는 에게는 에서는")
-ENDINGS = table(
-    "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 "
-    "하는 하던 하여 해서 하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 "
-    "으면 려고 지만 는데 인가 일까 인지 이다 에는 는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 "
-    "해 기 된 될 됨 음 "
-    "나요 하나요 했나요 하였나요 되나요 됐나요 되었나요 었나요 았나요 였나요 습니까 합니까 됩니까 했습니까 "
-    "었습니까 았습니까 하는가 했는가 었는가 았는가 하니 했니 었니 았니 해요 했어 했어요 었어 았어 었어요 "
-    "았어요 하죠 했지 하는지 했는지 었는지 았는지 하나 했나 었나 았나 하지 하냐 했냐"
-)
 
 
 def final_consonant(syllable: str) -> int | None:

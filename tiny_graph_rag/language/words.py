@@ -41,7 +41,6 @@ from tiny_graph_rag.language.folding import (
     nfd,
 )
 from tiny_graph_rag.language.function_words import (
-    ENDINGS,
     FUNCTION_WORDS,
     NAMELESS,
     PARTICLES,
@@ -77,9 +76,14 @@ NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "whic
 ENGLISH_SUFFIX = re.compile(
     rf"(?<=.{{{SHORTEST_STEM}}})(?:ments?|ions?|ings?|ress|[eo]rs?|ie[sd]|es|ed|en|e|s|y)$"
 )
-KOREAN_PARTICLE, KOREAN_ENDING = (  # compiled at need
-    f"(?<=.{{{KOREAN_STEM}}})(?:{'|'.join(sorted(forms))})$" for forms in (PARTICLES, ENDINGS)
+# An ending of a verb, behind what makes one of a noun (하, 되) and puts it in the past (었).
+_VERB = "(?:하였|했|하|되었|됐|되|시키|었|았|였)"
+KOREAN_ENDING = (  # compiled at need
+    rf"(?<=.{{{KOREAN_STEM}}})(?:{_VERB}?(?:습니다|습니까|나요|는가|는지|는데|는다|는|던|다|고|며|면|게|지만|지|음|기|려고)"
+    rf"|{_VERB}(?:나|니|냐|죠|어|어요|여)|[합됩입]니[다까]|한|한다|할|함|해|해요|해서|된|된다|될|됨|시킨|으며|으면|으려고"
+    "|인가|인지|일까|이다|에는|은|을|를)$"
 )
+KOREAN_PARTICLE = f"(?<=.{{{KOREAN_STEM}}})(?:{'|'.join(sorted(PARTICLES))})$"  # compiled at need
 # Article, conjunction and prepositions before an Arabic word, endings of number, gender and owner behind it,
 # much as light10 drops them (Larkey, Ballesteros & Connell 2002).
 ARABIC = re.compile(
@@ -205,9 +209,8 @@ def is_in_listed_language(text: str) -> bool:
 
 @lru_cache(CACHED_WORDS)
 def _is_listed(word: str) -> bool:
-    if is_korean(word) or word in NAMELESS:
-        return True
-    return word.isascii() and (not word.isalpha() or form_of(word) is not None)
+    is_code = word.isascii() and not word.isalpha()
+    return is_code or is_korean(word) or word in NAMELESS or is_dictionary_word(word)
 
 
 def is_dictionary_word(word: str) -> bool:

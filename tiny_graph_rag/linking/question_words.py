@@ -136,7 +136,6 @@ def content_stems_of(words: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(stem for stem in stems if stem is not None))
 
 
-OF_TYPES = 3  # that share a word of their names, at most, for it to have synonyms
 UNTYPED = 0.9  # of the relations have one type: types say nothing
 FEW_RELATIONS = 20  # fewer may well be of one type that questions speak of
 ROWS_AT_ONCE = 1 << 22
@@ -278,15 +277,11 @@ class RelationWords:
 
     @cached_property
     def _synonyms(self) -> dict[str, set[int]]:
-        """Words that no type's name holds, in all their forms → the types that they are common words for.
-
-        Only a word that stands in few types' names has some: `of spouse` may be one relation, `name` is none.
-        """
+        """Words that no type's name holds, in all their forms → the types that they are common words for."""
         known: dict[str, set[int]] = {}
         held = {stem(word) for word in self._holders}
         for code in range(len(self.names)):
-            heads = [head for head in self._heads(code) if len(self._holders.get(head, ())) <= OF_TYPES]
-            others = [other for head in heads for other in synonyms(head) if stem(other) not in held]
+            others = [word for head in self._heads(code) for word in synonyms(head) if stem(word) not in held]
             for form in {*others, *map(stem, others), *map(dictionary_form, others)}:
                 known.setdefault(form, set()).add(code)
         return known
@@ -320,22 +315,19 @@ def types_say_something(graph: KnowledgeGraph) -> bool:
     relations = len(graph.relations)
     if relations < FEW_RELATIONS:
         return True
-    return int(_by_type(graph)["counts"].max()) < UNTYPED * relations
+    counts = np.bincount(graph.relations.types.codes)
+    return int(counts.max()) < UNTYPED * relations
 
 
 def _to_places(graph: KnowledgeGraph) -> list[int]:
     """The relation types of which most relations lead to a place, by its entity type."""
-    found = _by_type(graph)
+    found = graph.derived("relation-types", lambda: _counted_by_type(graph))
     return np.flatnonzero(2 * found["to_places"] > found["counts"]).tolist()
 
 
-def _by_type(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
-    """counts, to_places: (relation types,), of all relations and of those that lead to a place."""
-    return graph.derived("relation-types", lambda: _counted_by_type(graph))
-
-
 def _counted_by_type(graph: KnowledgeGraph) -> dict[str, NDArray[Any]]:
-    """A part of the columns at a time: of a hundred million relations a wide copy takes a gigabyte."""
+    """counts, to_places: (relation types,), of all relations and of those that lead to a place. A part of the
+    columns at a time: of a hundred million relations a wide copy takes a gigabyte."""
     types, kinds = graph.relations.types, graph.entities.types
     is_place = np.array([kind_of_type(name) == Kind.PLACE for name in kinds.names], dtype=bool)
     counts, to_places = np.zeros((2, len(types.names)), dtype=np.int64)
