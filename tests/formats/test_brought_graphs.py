@@ -111,6 +111,7 @@ GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes clas
                         "edges": [{"source": "a", "target": "b", "type": "knows"}]}),
         ("named.ttl", '@prefix e: <http://e/> . e:a a e:Girl ; e:girlName "Ann" ; e:knows e:b . '
                       'e:b a e:Cook ; e:personName "Ben"@en, "벤"@ko ; e:jobTitle "cook" .'),
+        ("ids.ttl", '@prefix e: <http://e/> . e:g_1 e:label "g_1" ; e:title "Ann" ; e:knows e:Ben .'),
         ("any ending.rdf", "@prefix e: <http://e/> .\ne:Ann e:knows e:Ben .\n"),
         ("fragments.nt", "<http://e/Ann#me> <http://e/knows> <http://e/Ben#me> ."),
         ("no iri.rdf", f"{NO_IRI}</rdf:RDF>"),

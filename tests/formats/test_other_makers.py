@@ -373,6 +373,7 @@ def test_what_a_table_is_taken_for_is_said(tmp_path: Path) -> None:
 
 
 REFUSED = [  # name, content, and what is said of it
+    ("by key.json", '{"input1": ["Who keeps bees?"]}', "no questions in this file, an object with the keys"),
     ("2wiki.json", '{"Nodes": ["person"], "Relations": ["knows"]}', "no questions in this file"),
     ("x.json", '{\n "name": "x",\n "items": [1, 2]\n}', "an object with the keys 'name', 'items'"),
     ("labels.yaml", "1: cat\n2: dog\n", "no questions in this file, an object with the keys '1', '2'"),

@@ -56,6 +56,18 @@ def test_a_folder_of_other_tables_is_not_taken_for_a_graph(own_folder: Path) -> 
         read_graph(own_folder)
 
 
+def test_triples_without_a_header_beside_tables_of_entities_and_of_other_relations(own_folder: Path) -> None:
+    for name, text in (
+        ("nodes_girls.csv", "id,name\n1,Ann\n"),
+        ("nodes_boys.csv", "id,name\n2,Ben\n"),
+        ("edges_likes.csv", "girl_id,boy_id\n1,2\n"),
+        ("triples.tsv", "1\tKNOWS\t2\n2\tKNOWS\t1\n"),
+    ):
+        (own_folder / name).write_text(text, encoding="utf-8")
+    graph = load_graph(own_folder / "triples.tsv")
+    assert told(graph) == [("Ann", "KNOWS", "Ben"), ("Ben", "KNOWS", "Ann")]
+
+
 ADMIN = {
     "persons.csv": 'personId:ID(Person),name,born:int,:LABEL\n1,"Moss, Carrie",1967,Person|Actor;Star\n'
     "2,Keanu,1964,Person\n",

@@ -49,7 +49,9 @@ def is_contest(head: Head) -> bool:
 
 
 def _is_ids(value: Any) -> bool:
-    return isinstance(value, list) and not any(isinstance(id, dict | list) for id in value)
+    return isinstance(value, list) and not any(
+        isinstance(id, dict | list) or str(id).endswith(("?", "？")) for id in value
+    )
 
 
 def is_records(head: Head) -> bool:

@@ -92,8 +92,9 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
         elif value != f"{RDF}nil":  # the end of a list, whose nodes are blank
             resources.setdefault(value, _Resource())
             edges.setdefault((subject, predicate, value), {})
-    for told in resources.values():
-        told.name_by_literals()
+    for iri, told in resources.items():
+        if all(iri.endswith(text) for _, text in told.names):  # a label that says no more is no name
+            told.name_by_literals()
     for node, (source, predicate, target) in facts.items():
         for end in (source, target):
             resources.setdefault(end, _Resource())
@@ -164,7 +165,7 @@ class _Resource(Struct):
     def name_by_literals(self) -> None:
         """Without a label, `name` or `title` is one, or `personName` of a Person; of others one alone."""
         types = {"has"}.union(*(words_of(last_part(type)) for type in self.types))
-        told = {key: words_of(key) for key in self.literals if not self.names}
+        told = {key: words_of(key) for key in self.literals}
         own = [key for key, words in told.items() if {*words[-1:]} & NAMING and types.issuperset(words[:-1])]
         others = [key for key, words in told.items() if {*words[-1:]} & {"name"} and not PARTIAL & {*words}]
         for key in [*own, *(others if len(others) == 1 else ())][:1]:

@@ -83,6 +83,10 @@ def tables_beside(path: Path) -> list[tuple[Path, ...]]:
         groups = _groups(sorted(file for file in folder.iterdir() if file.is_file() and _is_table(file)))
     except OSError:
         return []
+    if path.is_file() and _says(bare_name(path))[0]:  # of several tables of relations that one
+        groups = [
+            tuple(file for file in group if file == path or not _says(bare_name(file))[0]) for group in groups
+        ]
     return groups if path.is_dir() else [group for group in groups if path in group]
 
 
@@ -354,7 +358,14 @@ def table_of(path: Path, rows: Rows) -> Table:
             raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
         table = Table.of_records(flat(records), path.name)
     else:
-        _, table = csv_table(path, rows, padded=True)
+        names, table = csv_table(path, rows, padded=True)
+        is_edges = _says(bare_name(path))[0] and len(names) == len(HEADLESS) and not names_ends(names)
+        if is_edges and any(
+            name in table.cells(column) for name, column in zip(names, table.names, strict=True)
+        ):
+            _, table = csv_table(path, rows, lambda names: False, padded=True)  # its first row says so
+            columns = {role: table.cells(column) for role, column in _headless(table).named.items()}
+            table = Table.of_columns(columns, path.name)
         if not table.rows and any(map(admin_column, table.names)):
             raise GraphError.at(path, "the file holds a header alone; put it above the rows, in one file")
     _name_says(table, bare_name(path))
