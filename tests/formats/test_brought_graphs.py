@@ -138,6 +138,12 @@ VIS = (
 @pytest.mark.parametrize(
     ("name", "content", "facts"),
     [
+        (
+            "g.ged",
+            "0 HEAD\n0 @1@ INDI\n1 NAME Ann /Moss/\n0 @2@ INDI\n1 NAME Ben\n1 BIRT\n2 DATE 1999\n0 @3@ INDI\n"
+            "1 NAME Cy\n0 @F@ FAM\n1 HUSB @3@\n1 WIFE @1@\n1 CHIL @2@\n0 TRLR\n",
+            [("Cy", "spouse", "Ann Moss"), ("Cy", "child", "Ben"), ("Ann Moss", "child", "Ben")],
+        ),
         # Ids that number each type on its own.
         (
             "g.csv",
@@ -267,6 +273,7 @@ def test_what_looks_wrong_in_a_table_is_told(own_folder: Path, text: str, note: 
             '<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"></Ontology>\n',
             r"robot convert -i o\.owl -o o\.ttl",
         ),
+        ("g.mmd", "flowchart TD\n  a --> b\n", "as a CSV file with the header source,relation,target"),
         ("g.db", f"w{' ' * 20}w,\n" * 40, "SQLite"),  # lines of words are no long search for a graph
     ],
 )

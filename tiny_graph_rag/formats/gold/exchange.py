@@ -26,7 +26,7 @@ from tiny_graph_rag.messages import t
 _REQUIRED = ("query", "reference_entities")
 _SIGNS = {
     **SIGNS,
-    **{"id": "", "query": "", "group": "", "ground_truth": "|\n", "context": "\n", "reference_texts": "\n"},
+    **{"id": "", "query": "", "group": "", "ground_truth": "|\n", "reference_texts": "\n"},
 }
 _JUDGED = {"id", "reference_entities", "highly_relevant_entities", "irrelevant_entities", "grades"}
 

@@ -349,10 +349,6 @@ def relation(item: Any) -> Relation | None:
         return Relation("", "", "", item) if isinstance(item, str) and item else None
 
 
-def _turns(value: Any) -> list[str] | None:
-    return value if is_texts(value) else None
-
-
 def _relations(value: Any) -> list[Any] | None:
     """Triples as they are: [source, type, target], an object, or an id."""
     is_sound = isinstance(value, list) and bool(value) and not is_texts(value) and all(map(relation, value))
@@ -362,12 +358,11 @@ def _relations(value: Any) -> list[Any] | None:
 # Fields of several names → the signs between them in one cell.
 SIGNS = {
     **dict.fromkeys(("reference_entities", "highly_relevant_entities", "irrelevant_entities"), ";|\n"),
-    **{"seed_entities": ";|\n", "expected_types": ";|\n", "tags": ",;|\n"},
+    **{"seed_entities": ";|\n", "expected_types": ";|\n", "tags": ",;|\n", "context": "\n"},
 }
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("id", "group"), lambda value: value if is_id(value) else None),
     "query": _query,
-    "context": lambda value: parts_of_cell(value.strip(), "\n") if isinstance(value, str) else _turns(value),
     "reference_chunks": _chunks,
     "reference_relations": _relations,
 }

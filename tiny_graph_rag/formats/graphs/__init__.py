@@ -98,7 +98,12 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         if suffix in format.suffixes:
             return format, (path,)
     names = ", ".join(name for name in GRAPH_FORMATS if name != "refused")
-    raise GraphError.at(path, "unknown graph format; supported: {names}", names=names)
+    raise GraphError.at(
+        path,
+        "unknown graph format; supported: {names}. Any graph can be written as a CSV file with the header "
+        "source,relation,target",
+        names=names,
+    )
 
 
 def stated_columns(text: str | None) -> Columns | None:

@@ -40,6 +40,7 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "refused": "refused:refuse",
         "HTML": "json_lists:read_page",
         "Neo4j (APOC JSON lines)": "programs:read_apoc",
+        "GEDCOM": "programs:read_gedcom",
         "GEXF": "networkx_graphs:read_gexf",
         "GML": "networkx_graphs:read_gml",
         "Pajek": "networkx_graphs:read_pajek",

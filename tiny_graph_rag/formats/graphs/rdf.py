@@ -37,14 +37,6 @@ PREDICATES = {  # of literals, by their last part: RDFS, SKOS, Dublin Core, FOAF
     **dict.fromkeys(("altLabel", "hiddenLabel", "alternateName"), Role.ALIASES),
     **dict.fromkeys(("comment", "definition", "description"), Role.DESCRIPTION),
 }
-TOLD = {
-    "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{Role.NAME}, in further languages {Role.ALIASES}",
-    "where none is: name, title, personName of a Person": Role.NAME,
-    "skos:altLabel, skos:hiddenLabel, schema:alternateName": Role.ALIASES,
-    "rdf:type": Role.TYPE,
-    "rdfs:comment, skos:definition, dc:description, schema:description": Role.DESCRIPTION,
-    "other literals": Role.DETAIL,
-}
 FORMS = {".nq": "N_QUADS", ".trig": "TRIG"}  # by the file's ending; N-Triples are Turtle
 REMOTE = (
     "its @context is on the web, and nothing is downloaded. Copy the content of the @context into the file"
@@ -77,6 +69,7 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     rows = Rows(path, "RDF")
     resources: dict[str, _Resource] = {}
     edges: dict[Fact, dict[str, Any]] = {}  # → what RDF-star says about the fact
+    literals: set[str] = set()
     facts: dict[str, Fact] = {}  # what a node says something about
     for subject, predicate, value, language in _triples(path):
         if isinstance(value, tuple):
@@ -84,6 +77,7 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
             continue
         told = resources.setdefault(subject, _Resource())
         if language is not None:
+            literals.add(last_part(predicate))
             told.add(predicate, value, language)
         elif value.startswith(XSD):
             rows.dropped("data types (no entities)", value)
@@ -135,7 +129,7 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     ]
     fill_relations(rows, Table.of_records(relations), alone=False)
     rows.columns.clear()
-    rows.means("file", TOLD)
+    rows.means("file", {key: PREDICATES.get(key, Role.DETAIL) for key in sorted(literals)})
     return rows.graph()
 
 
