@@ -378,16 +378,17 @@ def test_a_table_beside_it_that_names_other_things_is_left_out(own_folder: Path)
     assert "tables next to it whose entities are in no relation" in graph.notes.lines()[0]
 
 
-def test_sentences_are_no_entities_and_a_second_list_of_relations_is_told(own_folder: Path) -> None:
+def test_sentences_are_no_entities_and_a_second_list_of_relations_is_read_once(own_folder: Path) -> None:
     nodes = [{"id": f"p:{n}", "label": "GIRL", "canonical": name} for n, name in PEOPLE_BY_NUMBER]
     document = {
         "nodes": [*nodes, {"id": "s:1", "label": "SENTENCE", "text": "Once."}],
         "triples": {"t": {"subject": "p:0", "predicate": "knows", "object": "p:1"}},
         "edges": [{"source": "p:1", "target": "p:2"}, {"source": "s:1", "target": "p:2"}],
+        "links": [{"source": "p:1", "target": "p:2"}],
     }
     graph = read(own_folder, document)
-    assert (told(graph), list(graph.entities.names)) == (KNOWS, ["Ann", "Ben", "Cy"])
-    assert "2 relations of another list (left out) (such as edges)" in "".join(graph.notes.lines())
+    both = [*KNOWS, ("Ben", "RELATED_TO", "Cy")]
+    assert (told(graph), list(graph.entities.names)) == (both, ["Ann", "Ben", "Cy"])
 
 
 def test_a_table_of_relation_types_is_not_that_of_relations(own_folder: Path) -> None:
@@ -406,7 +407,7 @@ def test_what_is_dropped_and_what_is_not_clear_is_told(own_folder: Path) -> None
     }
     graph = read(own_folder, document)
     (drop,) = graph.origin.dropped
-    assert drop.what == "lists that hold neither entities nor relations"
+    assert drop.what == "tables that hold neither entities nor relations"
     assert drop.examples == ("communities", "hyperedges")
     notes = "".join(graph.notes.lines()).replace("relations", "relation")
     assert "relation whose end is a name of several entities" in notes

@@ -21,11 +21,11 @@ from xml.parsers import expat
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.assembly import of_tables
 from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.json_lists import Lists, fill
 from tiny_graph_rag.formats.graphs.roles import Columns
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.table import SEPARATOR, columns_of, key_of
+from tiny_graph_rag.formats.graphs.table import SEPARATOR, Table, columns_of, key_of
 from tiny_graph_rag.formats.words import NODE_KEYS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -64,8 +64,8 @@ def read_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
             record[column] = list(filter(None, record.get(column, "").split(SEPARATOR)))
     given = {"id": "<id>"} | ({"name": "entity_id"} if "entity_id" in columns else {})
     given |= {"source": "<source>", "target": "<target>"} if edges else {}
-    fill(rows, Lists(nodes, edges), Columns(given))
-    return rows.graph()
+    tables = Table.of_records(nodes, "entities", False), Table.of_records(edges, "relations", True)
+    return of_tables(rows, tables, Columns(given))
 
 
 def without_quotes(text: str) -> str:

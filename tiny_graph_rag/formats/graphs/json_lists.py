@@ -1,9 +1,9 @@
 """JSON in which entities and relations are lists or dictionaries, as scripts and model outputs have them.
 
-`{"entities": […], "relations": […]}` with names or objects, node-link JSON of any program, Cytoscape's
-`elements`, a list of graph documents; `[[source, relation, target], …]`; objects with `subject`, `predicate`,
-`object` or the like, in a list or one a line; a dictionary from entity to neighbours. A dictionary of objects
-is a list whose keys are ids. What keys are called: roles.py.
+A document is a set of named tables: `{"entities": […], "relations": […]}`, node-link JSON of any program,
+Cytoscape's `elements`, a list of graph documents, objects or lists `[source, relation, target]` in a list or
+one a line, a dictionary from entity to neighbours. A dictionary of objects is a list whose keys are ids, a
+list of lists is a table without a header. Which table holds what: assembly.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tiny_graph_rag.documents import decoded_json, json_file, json_lines, read_y
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.assembly import of_tables, put_label
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.roles import (
     NONE,
@@ -26,12 +26,15 @@ from tiny_graph_rag.formats.graphs.roles import (
     are_types,
     edge_roles,
     has_ends,
+    names_by_id,
+    names_ends,
     node_roles,
     of_role,
     related,
+    with_related,
 )
-from tiny_graph_rag.formats.graphs.rows import UNLISTED, Rows, fill_entities, fill_relations, place_in
-from tiny_graph_rag.formats.graphs.table import Table, columns_of, end_text, flat, key_of, text_of
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.table import HEADLESS, Table, columns_of, end_text, flat, key_of, text_of
 from tiny_graph_rag.formats.words import (
     ADJACENCIES,
     ENTITY_LISTS,
@@ -42,30 +45,15 @@ from tiny_graph_rag.formats.words import (
     RELATION_LISTS,
     Role,
 )
-from tiny_graph_rag.graph.building import looks_like_id
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import said
 
 LINES = (".jsonl", ".ndjson")
 YAML = (".yaml", ".yml")
-BROKEN = "triples that are not three texts (left out)"
-AGAIN = "relations of another list (left out)"
 WANTED = (
     'wanted {"entities": […], "relations": […]}, or a list of [source, relation, target] or of objects with '
     "'source', 'relation', 'target'"
 )
-
-
-@dataclass(slots=True)
-class Lists:
-    """entities: None where none are listed. is_directed: what the file says of its relations. places: what a
-    problem calls an entity and a relation. others: lists of something else."""
-
-    entities: list[Any] | None
-    relations: list[Any]
-    is_directed: bool = True
-    places: tuple[str, str] = ("entities[{}]", "relations[{}]")
-    others: dict[str, list[Any]] = field(default_factory=dict)
 
 
 def _is_lists(head: Head) -> bool:
@@ -96,23 +84,20 @@ def read_lists(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph
 
 
 def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph:
-    """The graph of a JSON document's lists, whoever wrote it. Raises GraphError."""
-    lists = lists_of(document, given)
-    if lists is None:
-        if not isinstance(document, dict):
-            raise GraphError.at(
-                rows.path, "{wanted}, got {got}", wanted=said(WANTED), got=json_kind(document)
-            )
-        names = [repr(key) for key, value in document.items() if isinstance(value, list | dict)]
-        raise GraphError.at(
-            rows.path,
-            "{wanted}; its lists are {names}. If some of them hold the graph, name them and their columns: "
-            "--columns nodes=KEY,edges=KEY,source=COLUMN,target=COLUMN",
-            wanted=said(WANTED),
-            names=", ".join(names[:8]) or "none",
-        )
-    fill(rows, lists, given)
-    return rows.graph()
+    """The graph of a JSON document's tables, whoever wrote it. Raises GraphError."""
+    tables = tables_of(document, given)
+    if tables:
+        return of_tables(rows, tables, given)
+    if not isinstance(document, dict):
+        raise GraphError.at(rows.path, "{wanted}, got {got}", wanted=said(WANTED), got=json_kind(document))
+    names = [repr(key) for key, value in document.items() if isinstance(value, list | dict)]
+    raise GraphError.at(
+        rows.path,
+        "{wanted}; its lists are {names}. If some of them hold the graph, name them and their columns: "
+        "--columns nodes=KEY,edges=KEY,source=COLUMN,target=COLUMN",
+        wanted=said(WANTED),
+        names=", ".join(names[:8]) or "none",
+    )
 
 
 _BOTH_ENDS = re.compile(r"(?P<source>[^|>]+?)(?:\||->)(?P<target>[^|>]+)")  # as a key
@@ -161,353 +146,229 @@ def document_of(path: Path, rows: Rows) -> Any:
     return [record.row for record in json_lines(path, text, rows.problems, decoded_json)]
 
 
-# --- lists into rows
+# --- a value as a table
 
 
-def fill(rows: Rows, lists: Lists, given: Columns = NONE) -> None:
-    """Put entities and relations into `rows`.
-
-    Raises GraphError where no column names the ends of relations, with the columns that are there.
-    """
-    listed = [{"name": value} if isinstance(value, str) else value for value in lists.entities or ()]
-    entities = flat(_objects(rows, listed, lists.places[0], said("a name or an object")))
-    known = {end_text(entity) for entity in entities} | {text_of(entity.get("name")) for entity in entities}
-    relations = _of_lists(lists.relations, known)
-    sound = [value for value in relations if not isinstance(value, list)]
-    for value in relations if sound else ():
-        if isinstance(value, list):
-            rows.flaw(BROKEN, f"{value!r:.60}")
-    relations = sound or relations
-    relations = flat(_objects(rows, relations, lists.places[1], said("a source and a target")))
-    given.check([*columns_of(entities), *columns_of(relations)], rows.path)
-    table = Table.of_records(relations)
-    roles = edge_roles(table, given)
-    for end in _ends_in(relations, of_role(roles, Role.SOURCE, Role.TARGET)):
-        if end_text(end) not in known:
-            entities = [*entities, end]
-            if lists.entities:
-                rows.flaw(UNLISTED, repr(end_text(end)))
-    if entities:
-        fill_entities(rows, Table.of_records(entities), given, place=lists.places[0])
-    alone, place = not entities, lists.places[1]
-    fill_relations(rows, table, given, alone=alone, place=place, is_directed=lists.is_directed)
-    for key, several in lists.others.items():
-        if _have_ends(several):
-            rows.flaw(AGAIN, key, len(several))
-        else:
-            rows.dropped("lists that hold neither entities nor relations", key)
+def rows_in(value: Any) -> list[Any]:
+    """What a list or a dictionary holds, as rows. Keys are ids, or types of the names, objects or pairs below
+    them; of names by id and numbers by name both are columns; lists are rows without a header."""
+    if isinstance(value, list):
+        return _with_keys([{"name": row} if isinstance(row, str) else row for row in value])
+    inner = list(value.values())
+    if inner and all(isinstance(several, list) for several in inner):
+        return _with_keys([_typed(type, row) for type, several in value.items() for row in several])
+    if inner and all(isinstance(text, str) for text in inner):
+        key = "type" if are_types(inner) else "name"
+        return [{"id": id, key: text} for id, text in value.items()]
+    if inner and all(isinstance(number, int) for number in inner):
+        return [{"id": number, "name": name} for name, number in value.items()]
+    return [{**(row if isinstance(row, dict) else {}), "id": id} for id, row in value.items()]
 
 
-def _objects(rows: Rows, values: list[Any], place: str, wanted: Said) -> list[dict[str, Any]]:
-    """The objects of a list; what is none is a problem."""
-    for number, value in enumerate(values):
-        if not isinstance(value, dict):
-            got = f"{json_kind(value)} {value!r:.60}" if value not in (None, "") else json_kind(value)
-            rows.problem(place.format(number), "wanted {wanted}, got {got}", wanted=wanted, got=got)
-    return [value for value in values if isinstance(value, dict)]
+def _typed(type: str, row: Any) -> Any:
+    if isinstance(row, list):
+        return [row[0], type, row[1]] if len(row) == 2 else row
+    return {"type": type, **(row if isinstance(row, dict) else {"name": row})}
 
 
-def _ends_in(relations: list[dict[str, Any]], ends: list[str]) -> list[dict[str, Any]]:
-    """The entities that relations hold as objects at their ends, equal ones once."""
-    objects = [record.get(name) for name in ends for record in relations]
-    if not all(isinstance(value, dict) for value in objects):
-        return []
-    merged: dict[str, dict[str, Any]] = {}
-    for record in flat(objects):
-        merged.setdefault(end_text(record), {}).update(record)
-    merged.pop("", None)
-    return list(merged.values())
+def _with_keys(rows: list[Any]) -> list[Any]:
+    """Rows of which some are lists of two or three, as objects with the columns of a table without a header.
+    networkx's edge has its data third."""
+    pairs = all(len(row) == 2 for row in rows if isinstance(row, list))
+
+    def named(row: Any) -> Any:
+        is_pair = isinstance(row, list) and not any(isinstance(end, list | dict) for end in row[:2])
+        if not is_pair or len(row) != (2 if pairs else 3):
+            return row
+        if pairs or isinstance(row[2], dict):
+            return {**({} if pairs else row[2]), HEADLESS[0]: row[0], HEADLESS[2]: row[1]}
+        return dict(zip(HEADLESS, row, strict=True))
+
+    return list(map(named, rows))
 
 
-def _of_lists(relations: list[Any], known: set[str]) -> list[Any]:
-    """Relations that are lists, as objects: [source, relation, target], or as the known entities have it;
-    under the keys of those that are objects, where some are."""
-    several = [value for value in relations if isinstance(value, list)]
-    if not several:
-        return relations
-    at = [
-        sum(len(value) > place and text_of(value[place]) in known for value in several) for place in range(3)
-    ]
-    roles = edge_roles(Table.of_records(relations))
-    ends = [next(iter(of_role(roles, role)), role) for role in (Role.SOURCE, Role.TARGET)]
-    type = next(iter(of_role(roles, Role.TYPE)), "relation")
-    is_weighted = not known and all(isinstance(value[-1], int | float) for value in several if value)
-    last = "weight" if is_weighted else type
-    keys = (*ends, last) if is_weighted or at[1] > at[2] else (ends[0], type, ends[1])
-    pairs = all(
-        len(value) == 2 and not any(isinstance(end, list | dict) for end in value) for value in several
-    )
-
-    def named(value: Any) -> Any:
-        if not isinstance(value, list) or len(value) != (2 if pairs else 3):
-            return value
-        if pairs or isinstance(value[2], dict):  # networkx's edge with its data
-            return {**(value[2] if not pairs else {}), **dict(zip(ends, value, strict=False))}
-        return dict(zip(keys, value, strict=True))
-
-    return list(map(named, relations))
+def _both(entities: list[Any], relations: list[Any]) -> list[Table]:
+    """A table of entities, if any, and one of relations."""
+    nodes = [Table.of_records(entities, "entities", False)] if entities else []
+    return [*nodes, Table.of_records(relations, "relations", True)]
 
 
-# --- lists in a document
+def one_table(document: Any, name: str) -> Table:
+    """The table of a file of its own: of an object the one list of rows that it has."""
+    if isinstance(document, dict):
+        lists = {key: value for key, value in document.items() if isinstance(value, list)}
+        tables = [value for value in lists.values() if value and not isinstance(value[0], str)]
+        is_typed = len(lists) == len(document) and not {*map(key_of, document)} & {*RELATION_LISTS}
+        if len(tables) == 1 and not (is_typed and isinstance(tables[0][0], list)):
+            document = tables[0]
+    return Table.of_records(rows_in(document) if isinstance(document, list | dict) else [], name)
 
 
-def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
-    """The lists in a JSON document; None where it has none. given: may name those of an object."""
+def _objects_in(value: Any) -> list[Any]:
+    """The objects of a list, or of a dictionary by id; empty for anything else."""
+    if isinstance(value, dict) and all(isinstance(one, dict) for one in value.values()):
+        return rows_in(value)
+    return value if isinstance(value, list) and value and isinstance(value[0], dict) else []
+
+
+# --- the tables of a document
+
+
+def tables_of(document: Any, given: Columns = NONE) -> list[Table]:
+    """The tables of a JSON document, those of relations marked; empty where it holds no graph. given: may
+    name those of an object."""
     if isinstance(document, list):
         return _of_list(document)
     if not isinstance(document, dict):
-        return None
+        return []
     if document and all(key.isdecimal() and isinstance(document[key], list | dict) for key in document):
         return _of_list(list(document.values()))
-    by_key = {key_of(key): key for key in reversed(document)}
-    named = [by_key[key] for key in ENTITY_LISTS if key in by_key]
-    held = [key for key in given.tables("nodes") or named if isinstance(document.get(key), list | dict)]
-    entities = records_of(document[held[0]]) if held else None
-    is_directed = document.get("directed") is not False
-    keys = given.tables("edges") or [by_key[key] for key in RELATION_LISTS if key in by_key]
-    found = {key: records for key in keys if (records := _relations(document.get(key))) is not None}
-    if not found:
-        facts = [
-            key
-            for key, value in document.items()
-            if isinstance(value, list) and _have_ends(value, strict=True)
+    told = {key: role == "edges" for role in ("nodes", "edges") for key in given.tables(role)}
+    found = (_table_in(key, value, told.get(key)) for key, value in document.items())
+    tables = [table for table in found if table is not None]
+    facts = [table for table in tables if table.is_edges is None and table.label and _are_facts(table)]
+    if len(facts) == 1 and not any(table.is_edges for table in tables):  # under another name
+        facts[0].is_edges = True
+    named = [table for table in tables if table.is_edges is False]
+    edges = [table for table in tables if table.is_edges]
+    if edges:
+        texts = {text for table in edges for name in table.names for text in table.texts(name)}
+        for table in tables:
+            table.is_directed = document.get("directed") is not False
+            if table.is_edges is None:
+                put_label(table, "type")
+        return [
+            table
+            for table in tables
+            if table.is_edges is not None or table.label or texts & {*table.texts("id")}
         ]
-        found = {key: document[key] for key in facts if len(facts) == 1}  # under another name
-    if found:  # of several that which holds relations, not their types
-        key = max(found, key=lambda key: (_have_ends(found[key]), bool(found[key])))
-        places = place_in(held[0] if held else "entities"), place_in(key)
-        lists = _with_names(Lists(entities, found[key], is_directed, places), document)
-        others = {other: values for other, values in document.items() if other not in (key, *held[:1])}
-        _name_categories(lists.entities or [], document.get("categories"))
-        if not lists.entities:
-            lists, others = _with_ends(lists, others)
-        lists.others = {name: several for name, more in others.items() if (several := _objects_in(more))}
-        return lists
+    by_key = {key_of(key): key for key in reversed(document)}
     around = next((by_key[key] for key in ADJACENCIES if key in by_key), None)
-    relations = related(Table.of_records(flat(entities or [])))
-    if around is not None:
-        relations = _neighbours(document[around], entities)
-    if relations:
-        return Lists(entities, relations, is_directed)
-    if tree := _of_tree([document]):
-        return tree
-    below = [  # {"elements": …}, {"graph": …}, or documents by their names
-        lists_of(value)
+    if around is not None and (relations := _neighbours(document[around], named)):
+        return [*named, Table.of_records(relations, "relations", True)]
+    inner = next(filter(None, map(with_related, named)), None)
+    return inner or _of_tree([document]) or _below(document) or _of_adjacency(document)
+
+
+def _table_in(key: str, value: Any, is_edges: bool | None) -> Table | None:
+    """What stands under a key, as a table; None for what is none, such as a list of texts. is_edges: what the
+    user says of it, else its key does. One without a label is a dictionary of names."""
+    word = key_of(key)
+    if is_edges is None and word in (*RELATION_LISTS, *ENTITY_LISTS):
+        is_edges = word in RELATION_LISTS
+    if not isinstance(value, list | dict):
+        return None
+    inner = list(value.values()) if isinstance(value, dict) else value
+    is_dictionary = isinstance(value, dict) and {*map(type, inner)} in ({str}, {int})
+    if is_dictionary and is_edges is not False:
+        is_edges = None
+    elif (
+        (is_edges is None and not _objects_in(value))
+        or (is_edges and isinstance(value, dict) and len({*map(type, inner)}) > 1)
+        or (is_edges and isinstance(_first(value), str | int))
+    ):
+        return None
+    rows = rows_in(value)
+    if is_edges and isinstance(value, dict):
+        ends = {id: match.groupdict() for id in value if (match := _BOTH_ENDS.fullmatch(id))}
+        rows = [{**ends.get(row.get("id"), {}), **row} for row in rows]
+    table = Table.of_records(rows, key, is_edges)
+    table.label = key if is_edges is None and not is_dictionary else ""
+    return table
+
+
+def _first(value: Any) -> Any:
+    """The first thing that a list, a dictionary or the lists of a dictionary hold."""
+    first = next(iter(value.values() if isinstance(value, dict) else value), None)
+    return _first(first) if isinstance(value, dict) and isinstance(first, list) else first
+
+
+def _are_facts(table: Table) -> bool:
+    """Whether the first row has both ends and a type, in words that are a header's."""
+    names = [name for name in table.names if table.cells(name)[0] is not None]
+    roles = edge_roles(Table.of_header(names), strict=True)
+    return has_ends(roles) and Role.TYPE in roles.values()
+
+
+def _below(document: dict[str, Any]) -> list[Table]:
+    """The tables deeper in an object: `{"elements": …}`, `{"graph": …}`, documents by their names, or the one
+    list of objects that there is."""
+    found = [
+        tables_of(value)
         for key, value in document.items()
         if isinstance(value, dict) or _are_documents(value) or key == "elements"
     ]
-    parts = [part for part in below if part is not None and (part.relations or part.entities)]
-    parts = [part for part in parts if part.relations] or parts[:1]
+    parts = [part for part in found if any(table.is_edges and table.rows for table in part)]
+    parts = parts or [part for part in found if part][:1]
     if parts:
-        return parts[0] if len(parts) == 1 else _of_documents(parts)
+        return parts[0] if len(parts) == 1 else _joined(parts)
     only = [objects for value in document.values() if (objects := _objects_in(value))]
-    lists = _of_list(only[0]) if len(only) == 1 else Lists(None, [])
-    is_graph = lists.relations and (lists.entities or _have_ends(lists.relations))
-    return lists if is_graph else _of_adjacency(document)
+    tables = _of_list(only[0]) if len(only) == 1 else []
+    is_graph = tables and tables[-1].rows and (len(tables) > 1 or names_ends(tables[-1].names))
+    return tables if is_graph else []
 
 
-def _objects_in(values: Any) -> list[Any]:
-    """The objects of a list, or of a dictionary by id; empty for anything else."""
-    if isinstance(values, dict) and values and all(isinstance(value, dict) for value in values.values()):
-        return records_of(values)
-    return values if isinstance(values, list) and values and isinstance(values[0], dict) else []
+def _are_documents(values: Any) -> bool:
+    first: dict[str, Any] = next(iter(_objects_in(values)), {})
+    keys = {key_of(key) for key, value in first.items() if isinstance(value, list)}
+    return bool(keys & set(RELATION_LISTS))
 
 
-def _name_categories(entities: list[Any], categories: Any) -> None:
-    """The names of categories for their places in a list of them, as ECharts has it."""
-    several = categories if isinstance(categories, list) else []
-    names = [text_of(one.get("name") if isinstance(one, dict) else one) for one in several]
-    for entity in entities:
-        place = entity.get("category") if isinstance(entity, dict) else None
-        if isinstance(place, int) and 0 <= place < len(names) and names[place]:
-            entity["category"] = names[place]
+def _joined(documents: Sequence[Sequence[Table]]) -> list[Table]:
+    """The tables of several documents as one set. Where entities have ids and names, the names count: ids
+    such as `e1` name another entity in each document."""
+    kinds: dict[object, list[Table]] = {}
+    nodes = [table for tables in documents for table in tables if not table.is_edges]
+    roles = node_roles(Table.stacked(nodes)) if nodes else {}
+    for tables in documents:
+        names: dict[str, str] = {}
+        for table in (table for table in tables if not table.is_edges):
+            own = names_by_id(table, roles)
+            table.names = [name for name in table.names if not own or roles.get(name) != Role.ID]
+            names |= own
+        for table in tables:
+            for column in of_role(edge_roles(table), Role.SOURCE, Role.TARGET) if table.is_edges else ():
+                table.put(column, [names.get(text_of(end), end) for end in table.cells(column)])
+            kinds.setdefault(table.name if table.is_edges is None else table.is_edges, []).append(table)
+    return [Table.stacked(tables) for tables in kinds.values()]
 
 
-def _with_ends(lists: Lists, others: dict[str, Any]) -> tuple[Lists, dict[str, Any]]:
-    """With the entities of a document's other lists, of which some stand at the ends of relations; the name
-    of a list is their type, where no key is. Returns what is left of the others as well."""
-    records = Table.of_records(flat(lists.relations))
-    columns = of_role(edge_roles(records), Role.SOURCE, Role.TARGET)
-    ends = {end_text(cell) for column in columns for cell in records.cells(column)}
-    found: list[Any] = []
-    left = {}
-    for key, values in others.items():
-        objects = _objects_in(values)
-        table = Table.of_records(objects)
-        table.roles = node_roles(table)
-        names = [*table.columns(Role.ID), *table.columns(Role.NAME)]
-        if any(text in ends for column in names for text in table.texts(column)):
-            type = {} if table.columns(Role.TYPE) else {"type": key}
-            ids = table.cells(names[0])  # one key of ids for all the lists
-            found += [{**type, **record, "id": id} for record, id in zip(objects, ids, strict=True)]
-        else:
-            left[key] = values
-    return replace(lists, entities=found or None), left
-
-
-def _relations(value: Any) -> list[Any] | None:
-    """Relations as a list, of a dictionary by id or by type; None for what holds none, such as the names of
-    relation types."""
-    if isinstance(value, dict) and value and all(isinstance(inner, dict) for inner in value.values()):
-        ends = {id: match.groupdict() for id in value if (match := _BOTH_ENDS.fullmatch(id))}
-        return [{"id": id, **ends.get(id, {}), **inner} for id, inner in value.items()]
-    if isinstance(value, dict) and value and all(isinstance(inner, list) for inner in value.values()):
-        typed = [(type, pair) for type, several in value.items() for pair in several]
-        pairs = [pair for _, pair in typed if isinstance(pair, list) and len(pair) == 2]
-        return [[pair[0], type, pair[1]] for type, pair in typed] if len(pairs) == len(typed) else None
-    return value if isinstance(value, list) and not (value and isinstance(value[0], str)) else None
-
-
-def _have_ends(records: list[Any], *, strict: bool = False) -> bool:
-    """Whether the first has both ends. strict: in words that are a header's, and a type."""
-    first = records[0] if records else None
-    if not isinstance(first, dict):
-        return isinstance(first, list) and not strict
-    roles = edge_roles(Table.of_header(list(flat([first])[0])), strict=strict)
-    return has_ends(roles) and (not strict or Role.TYPE in roles.values())
-
-
-def records_of(values: Any) -> list[Any]:
-    """Entities as a list: of a dictionary by id, by name → type, or by type → names."""
-    if isinstance(values, list):
-        return values
-    if all(isinstance(value, list) for value in values.values()):
-        typed = [(type, value) for type, several in values.items() for value in several]
-        return [
-            {"type": type, **(value if isinstance(value, dict) else {"name": value})} for type, value in typed
-        ]
-    if all(isinstance(value, str) for value in values.values()):
-        key = "type" if are_types(list(values.values())) else "name"
-        return [{"id": id, key: value} for id, value in values.items()]
-    return [{**(value if isinstance(value, dict) else {}), "id": id} for id, value in values.items()]
-
-
-def objects_of(document: Any) -> list[Any]:
-    """The rows of a table of its own: of an object the one list that it has, pairs by type, or entities by
-    id; names, pairs and triples as objects."""
-    if isinstance(document, dict):
-        lists = [value for value in document.values() if isinstance(value, list)]
-        tables = [value for value in lists if value and not isinstance(value[0], str)]
-        is_typed = len(lists) == len(document) and not set(map(key_of, document)) & set(RELATION_LISTS)
-        pairs = _relations(document) if is_typed else None
-        document = pairs or (tables[0] if len(tables) == 1 else records_of(document))
-    if not isinstance(document, list):
-        return []
-    values = [{"name": value} if isinstance(value, str) else value for value in document]
-    return _of_lists(values, set())
-
-
-def _of_adjacency(document: dict[str, Any]) -> Lists | None:
-    """Of `{"Ann": ["Ben"]}`, `{"Ann": {"knows": ["Ben"]}}`, `{"Ann": {"Ben": {…}}}`, where most of what is
-    pointed at is a key as well: else any settings would be a graph."""
-    inner = [value for value in document.values() if isinstance(value, dict)]
-    told = {*NODE_KEYS[Role.TYPE], *NODE_KEYS[Role.DESCRIPTION]}
-    described = sum(
-        any(key_of(key) in told and isinstance(value[key], str) for key in value) for value in inner
-    )
-    if 2 * described > len(document):  # properties of entities, of which some may be neighbours
-        entities = records_of(document)
-        relations = related(Table.of_records(flat(entities)))
-        told_of = dict.fromkeys(relation["target"] for relation in relations)
-        others = [{"id": name} for name in told_of if name and name not in document]
-        return Lists([*entities, *others], relations) if relations else None
-    relations = _neighbours(document, None)
-    targets = dict.fromkeys(text_of(relation["target"]) for relation in relations)
-    if not targets or 2 * len(targets.keys() & document.keys()) < len(targets):
-        return None
-    return Lists([{"id": key} for key in {**document, **targets}], relations)
-
-
-def _neighbours(value: Any, nodes: list[Any] | None) -> list[dict[str, Any]]:
-    """Relations of a dictionary from entity to neighbours, or of networkx's list of lists next to `nodes`."""
-    if isinstance(value, list):
-        ids = [node.get("id") if isinstance(node, dict) else node for node in nodes or ()]
-        value = dict(zip(map(text_of, ids), value, strict=False))
-    found: list[dict[str, Any]] = []
-    for source, targets in value.items() if isinstance(value, dict) else ():
-        several: list[Any] = targets if isinstance(targets, list) else []
-        for key, more in targets.items() if isinstance(targets, dict) else ():
-            if isinstance(more, list | str):  # relation → targets
-                ends = more if isinstance(more, list) else [more]
-                several = [*several, *([key, end] for end in ends)]
-            else:
-                told = more if isinstance(more, dict) else {"weight": more}
-                several = [*several, {**told, "target": key}]
-        for target in several:
-            if isinstance(target, list) and len(target) == 2:
-                relation = {"relation": target[0], "target": target[1]}
-            elif isinstance(target, dict):
-                relation = {"target": end_text(target), **target}
-            else:
-                relation = {"target": target}
-            found.append({**relation, "source": source})
-    return [relation for relation in found if isinstance(relation["target"], str | int)]
-
-
-def _with_names(lists: Lists, document: dict[str, Any]) -> Lists:
-    """Names of ids and of relation types that a dictionary in the document tells: `{"R1": "knows"}`, or
-    `{"knows": 1}`."""
-    triples = [record for record in lists.relations if isinstance(record, list) and len(record) == 3]
-    told = [(key_of(key), value) for key, value in document.items() if isinstance(value, dict)]
-    told += [(key, {text_of(id): name for name, id in table.items()}) for key, table in told]
-    named = [(key, table) for key, table in told if all(isinstance(name, str) for name in table.values())]
-
-    def naming(word: str, *places: int) -> dict[str, str]:
-        """The dictionary that has all the ids; of several one whose key has the word."""
-        ids = {text_of(record[place]) for record in triples for place in places}
-        fits = [
-            (word not in key, table)
-            for key, table in named
-            if ids and ids <= table.keys() and not all(map(looks_like_id, table.values()))
-        ]
-        return min(fits, key=lambda told: told[0])[1] if fits else {}
-
-    types, names = naming("rel", 1), naming("ent", 0, 2)
-    for record in triples if types else ():
-        record[1] = types[text_of(record[1])]
-    if lists.entities is None:
-        lists.entities = [{"id": id, "name": name} for id, name in names.items()] or None
-    return lists
-
-
-def _of_list(values: list[Any]) -> Lists:
+def _of_list(values: list[Any]) -> list[Table]:
     """Of a list of relations, of both, or of documents with lists of their own."""
     if _are_documents(values):
-        return _of_documents([part for part in map(lists_of, values) if part is not None])
-    records = flat(values)
-    ends = edge_roles(Table.of_records(records))
+        return _joined(list(map(tables_of, values)))
+    rows = flat(_with_keys(values))
+    ends = edge_roles(Table.of_records(rows))
     if not has_ends(ends):
         if passages := _passages(values):
-            return Lists(passages, [])
-        if tree := _of_tree(values):
-            return tree
-        inner = related(Table.of_records(records))
-        are_entities = inner or any(key_of(key) in ENTITY_TYPES for key in columns_of(values))
-        return Lists(values, inner) if are_entities else Lists(None, values)
+            return _both(passages, [])
+        inner = _of_tree(values) or with_related(Table.of_records(rows, "entities"))
+        are_entities = any(key_of(key) in ENTITY_TYPES for key in columns_of(values))
+        return inner or (_both(rows, []) if are_entities else _both([], rows))
     sides = [set(of_role(ends, Role.SOURCE)), set(of_role(ends, Role.TARGET))]
     names = {*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME]}
     entities: list[Any] = []
     relations: list[Any] = []
-    for record in records:
+    for record in rows:
         is_node = (
             isinstance(record, dict)
             and not all(side & record.keys() for side in sides)
             and any(key_of(key) in names for key in record)
         )
         (entities if is_node else relations).append(record)
-    return Lists(entities or None, relations)
+    return _both(entities, relations)
 
 
-def _of_tree(roots: list[Any]) -> Lists | None:
+def _of_tree(roots: list[Any]) -> list[Table]:
     """Entities inside entities (d3's hierarchy, family trees): each relates to those that a key of it holds,
-    where some of them have the same key; None for anything else."""
+    where some of them have the same key; empty for anything else."""
     found: list[dict[str, Any]] = []
     relations: list[dict[str, Any]] = []
     is_tree = False
     below: list[tuple[Any, int, str]] = [(root, -1, "") for root in roots]
     for number, (value, parent, relation) in enumerate(below):  # grows
         if not _is_named(value):
-            return None
+            return []
         inner = {key: held if isinstance(held, list) else [held] for key, held in value.items()}
         inner = {key: held for key, held in inner.items() if held and all(map(_is_named, held))}
         is_tree = is_tree or any(key in one for key, held in inner.items() for one in held)
@@ -515,7 +376,7 @@ def _of_tree(roots: list[Any]) -> Lists | None:
         found.append({**{key: held for key, held in value.items() if key not in inner}, "id": number})
         if parent >= 0:
             relations.append({"source": parent, "relation": relation, "target": number})
-    return Lists(found, relations) if is_tree else None
+    return _both(found, relations) if is_tree else []
 
 
 def _is_named(value: Any) -> bool:
@@ -539,33 +400,51 @@ def _passages(values: list[Any]) -> list[dict[str, str]]:
     ]
 
 
-def _of_documents(parts: list[Lists]) -> Lists:
-    """The lists of several documents as one, what several repeat once. Where entities have ids and names, the
-    names count: ids such as `e1` name another entity in each document."""
-    entities: dict[str, Any] = {}
-    relations: list[Any] = []
-    for part in parts:
-        table = Table.of_records(part.entities or [])
-        table.roles = node_roles(table)
-        pairs = zip(table.of(Role.ID), table.of(Role.NAME), strict=True)
-        names = {text_of(id): text_of(name) for id, name in pairs if name}
-        ids = table.columns(Role.ID) if names else []
-        for entity in part.entities or ():
-            is_object = isinstance(entity, dict)
-            kept = {key: entity[key] for key in entity if key not in ids} if is_object else entity
-            entities.setdefault(repr(kept), kept)
-        ends = of_role(edge_roles(Table.of_records(part.relations)), Role.SOURCE, Role.TARGET)
-        for relation in part.relations:
-            if isinstance(relation, list):
-                relation = [names.get(text_of(end), end) for end in relation]
-            elif isinstance(relation, dict):
-                told = {end: relation.get(end) for end in ends}
-                relation = {**relation, **{end: names.get(text_of(id), id) for end, id in told.items()}}
-            relations.append(relation)
-    return Lists(list(entities.values()) or None, relations)
+# --- entities and their neighbours
 
 
-def _are_documents(values: Any) -> bool:
-    first: dict[str, Any] = next(iter(_objects_in(values)), {})
-    keys = {key_of(key) for key, value in first.items() if isinstance(value, list)}
-    return bool(keys & set(RELATION_LISTS))
+def _of_adjacency(document: dict[str, Any]) -> list[Table]:
+    """Of `{"Ann": ["Ben"]}`, `{"Ann": {"knows": ["Ben"]}}`, `{"Ann": {"Ben": {…}}}`, where most of what is
+    pointed at is a key as well: else any settings would be a graph."""
+    inner = [value for value in document.values() if isinstance(value, dict)]
+    told = {*NODE_KEYS[Role.TYPE], *NODE_KEYS[Role.DESCRIPTION]}
+    described = sum(
+        any(key_of(key) in told and isinstance(value[key], str) for key in value) for value in inner
+    )
+    if 2 * described > len(document):  # properties of entities, of which some may be neighbours
+        rows = rows_in(document)
+        relations = related(Table.of_records(rows, "entities"))
+    else:
+        rows = [{"id": key} for key in document]
+        relations = _neighbours(document, ())
+        targets = {text_of(relation["target"]) for relation in relations}
+        relations = relations if 2 * len(targets & document.keys()) >= len(targets) else []
+    others = dict.fromkeys(text_of(relation["target"]) for relation in relations)
+    rows += [{"id": name} for name in others if name and name not in document]
+    return _both(rows, relations) if relations else []
+
+
+def _neighbours(value: Any, entities: Sequence[Table]) -> list[dict[str, Any]]:
+    """Relations of a dictionary from entity to neighbours, or of networkx's list of lists next to `nodes`."""
+    if isinstance(value, list):
+        ids = [id for table in entities[:1] for id in table.cells("id" if "id" in table.names else "name")]
+        value = dict(zip(map(text_of, ids), value, strict=False))
+    found: list[dict[str, Any]] = []
+    for source, targets in value.items() if isinstance(value, dict) else ():
+        several: list[Any] = targets if isinstance(targets, list) else []
+        for key, more in targets.items() if isinstance(targets, dict) else ():
+            if isinstance(more, list | str):  # relation → targets
+                ends = more if isinstance(more, list) else [more]
+                several = [*several, *([key, end] for end in ends)]
+            else:
+                told = more if isinstance(more, dict) else {"weight": more}
+                several = [*several, {**told, "target": key}]
+        for target in several:
+            if isinstance(target, list) and len(target) == 2:
+                relation = {"relation": target[0], "target": target[1]}
+            elif isinstance(target, dict):
+                relation = {"target": end_text(target), **target}
+            else:
+                relation = {"target": target}
+            found.append({**relation, "source": source})
+    return [relation for relation in found if isinstance(relation["target"], str | int)]

@@ -130,7 +130,7 @@ class _Collected:
         rows = Rows(Path(_plain(url)), "Neo4j")
         if self.triples:
             columns = zip(("source", "relation", "target"), zip(*self.triples, strict=True), strict=True)
-            fill_relations(rows, Table.of_columns(dict(columns)), alone=True)
+            fill_relations(rows, Table.of_columns(dict(columns), "relations"))
             return rows.graph()
         if self.edges and not self.nodes:
             raise GraphError.at(

@@ -16,11 +16,12 @@ from typing import Any
 from tiny_graph_rag.errors import GraphError, InputError, optional
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.assembly import of_tables
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import DOCTYPE_REFUSED
-from tiny_graph_rag.formats.graphs.json_lists import Lists, fill
 from tiny_graph_rag.formats.graphs.roles import Columns
 from tiny_graph_rag.formats.graphs.rows import SOME_UNDIRECTED, Rows
+from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -125,9 +126,9 @@ def _graph(rows: Rows, read: Callable[[Any], Any]) -> KnowledgeGraph:
         for type, graph in graphs
         for source, target, more in graph.edges(data=True)
     ]
-    is_directed = not edges or any(graph.is_directed() for _, graph in graphs if graph.size())
     given = {"id": "id", "source": "source", "target": "target"}
     if any("l" in edge for edge in edges):  # Pajek's label of a line
         given["relation"] = "l"
-    fill(rows, Lists(nodes, edges, is_directed, ("nodes[{}]", "edges[{}]")), Columns(given))
-    return rows.graph()
+    tables = Table.of_records(nodes, "nodes", False), Table.of_records(edges, "edges", True)
+    tables[1].is_directed = not edges or any(graph.is_directed() for _, graph in graphs if graph.size())
+    return of_tables(rows, tables, Columns(given))

@@ -36,9 +36,8 @@ def from_property_graph(rows: Rows, nodes: Sequence[Record], edges: Sequence[Rec
     rows.problems.check()
     rows.means("entities", {"labels": Role.TYPE})
     rows.means("relations", {"type": Role.TYPE})
-    if nodes:
-        fill_entities(rows, Table.of_records(nodes), GIVEN, lexical=LEXICAL)
-    fill_relations(rows, Table.of_records(edges), GIVEN, alone=not nodes)
+    fill_entities(rows, Table.of_records(nodes, "entities"), GIVEN, lexical=LEXICAL)
+    fill_relations(rows, Table.of_records(edges, "relations"), GIVEN)
     return rows.graph()
 
 
@@ -47,10 +46,9 @@ def own_records(values: Iterable[Record], keys: dict[str, str]) -> list[Record]:
     maker's, of which the first that holds something counts → ours."""
     records = []
     for record in values:
-        rest = {name: value for name, value in record.items() if name not in keys and name != "properties"}
-        properties = record.get("properties")
+        rest = {name: value for name, value in record.items() if name not in keys}
         own = {keys[name]: record[name] for name in reversed(keys) if record.get(name) not in (None, "")}
-        records.append({**rest, **(properties if isinstance(properties, dict) else {}), **own})
+        records.append({**rest, **own})
     return records
 
 

@@ -111,10 +111,10 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
             names = [*(text for _, text in told.names if text != told.name), *told.aliases]
             rows.entity(
                 iri,
-                _name(iri, resources, count),
-                types[0],
-                told.description,
-                list(dict.fromkeys(names)),
+                name=_name(iri, resources, count),
+                type=types[0],
+                description=told.description,
+                aliases=list(dict.fromkeys(names)),
                 details=detail_text(details),
             )
     relations = [
@@ -127,7 +127,7 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
         }
         for (source, predicate, target), about in kept
     ]
-    fill_relations(rows, Table.of_records(relations), alone=False)
+    fill_relations(rows, Table.of_records(relations, "relations"))
     rows.columns.clear()
     rows.means("file", {key: PREDICATES.get(key, Role.DETAIL) for key in sorted(literals)})
     return rows.graph()

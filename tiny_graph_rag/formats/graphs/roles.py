@@ -20,7 +20,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tiny_graph_rag.errors import GraphError, UsageError, unknown
-from tiny_graph_rag.formats.graphs.table import SAMPLE, Table, admin_kind, end_text, key_of, text_of, words_of
+from tiny_graph_rag.formats.graphs.table import (
+    HEADLESS,
+    SAMPLE,
+    Table,
+    admin_kind,
+    end_text,
+    key_of,
+    text_of,
+    words_of,
+)
 from tiny_graph_rag.formats.tables import columns_in, is_number
 from tiny_graph_rag.formats.words import (
     CHUNK_KEYS,
@@ -122,8 +131,8 @@ class Columns:
         return {self.named[name]: role for name, role in names.items() if self.named.get(name) in there}
 
     def tables(self, role: str) -> list[str]:
-        """The tables that the user names: `edges=knows+likes`."""
-        return self.named[role].split("+") if role in self.named else []
+        """The tables that the user names: `edges=knows+likes`, `nodes=none`."""
+        return [name for name in self.named.get(role, "none").split("+") if name != "none"]
 
     def check(self, columns: Iterable[str], place: object) -> None:
         """Raises GraphError for a column that no table of the file has."""
@@ -159,7 +168,9 @@ def edge_roles(
     roles = given.roles(EDGE_NAMES, table.names)
     left = [column for column in table.names if column not in roles]
     if not {Role.SOURCE, Role.TARGET} & set(roles.values()):
-        _add_ends(roles, table, [column for column in left if not _is_time(table, column)], strict)
+        usable = [column for column in left if column not in HEADLESS and not _is_time(table, column)]
+        _add_ends(roles, table, usable, strict)
+        roles |= _without_header(table, known) if HEADLESS[0] in left else {}
     if known and not has_ends(roles):
         texts = {column: table.texts(column) for column in left}
         ends = [name for name in left if 2 * sum(text in known for text in texts[name]) > len(texts[name])]
@@ -173,6 +184,28 @@ def edge_roles(
         kinds = [name for name in rest if TYPE_STEMS & {*words_of(name)[:1], *words_of(name)[-1:]}]
         roles.update(dict.fromkeys(kinds, Role.TYPE))
     return _deciding(roles, table, given)
+
+
+def _without_header(table: Table, known: Collection[str]) -> dict[str, str]:
+    """Of a table without a header: source, relation, target; or the ends that are known; or, where the first
+    and the third share no name, those that share most of theirs, or stand before weights."""
+    fields = [name for name in HEADLESS if name in table.names]
+    texts = list(map(table.texts, fields))
+    seen, ends = list(map(set, texts)), (0, len(fields) - 1)
+    numbers = [bool(several) and all(map(is_number, several)) for several in texts]
+    if len(fields) == len(HEADLESS) and known:
+        held = [sum(text in known for text in several) for several in texts]
+        ends = (0, 1) if held[1] > held[2] else ends
+    elif len(fields) == len(HEADLESS) and not seen[0] & seen[2]:
+        for pair in ((1, 2), (0, 1)):
+            first, second = (seen[at] for at in pair)
+            if len(first & second) * 2 >= min(len(first), len(second)) > 1:
+                ends = pair
+        ends = (0, 1) if numbers[2] and not numbers[0] else ends
+    roles = dict.fromkeys(fields, Role.TYPE)
+    for at in set(range(len(fields))) - {*ends}:
+        roles[fields[at]] = Role.WEIGHT if numbers[at] and ends != (0, 2) else Role.TYPE
+    return roles | {fields[ends[0]]: Role.SOURCE, fields[ends[1]]: Role.TARGET}
 
 
 def node_roles(table: Table, given: Columns = NONE) -> dict[str, str]:
@@ -373,6 +406,20 @@ def related(table: Table, known: Collection[str] = ()) -> list[dict[str, Any]]:
                 details = {name: table.cells(name)[row] for name in table.names if name != column}
                 found.append({**details, "source": source, "target": target})
     return found
+
+
+def names_by_id(table: Table, roles: Mapping[str, str]) -> dict[str, str]:
+    """What a table of entities, or of relation types, calls its ids."""
+    table.roles = roles
+    pairs = zip(table.of(Role.ID), table.of(Role.NAME), strict=True)
+    return {text_of(id): text_of(name) for id, name in pairs if name}
+
+
+def with_related(table: Table) -> list[Table]:
+    """A table of entities, and one of the relations that its rows hold; empty where they hold none."""
+    inner = Table.of_records(related(table), "relations", True)
+    table.is_edges = False
+    return [table, inner] if inner.rows else []
 
 
 def _listed(cell: Any, known: Collection[str]) -> list[str]:

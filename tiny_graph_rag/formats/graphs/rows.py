@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.errors import GraphError, Problems
+from tiny_graph_rag.errors import GraphError, Problems, json_kind
 from tiny_graph_rag.formats.graphs.roles import (
     NONE,
     Columns,
@@ -36,6 +36,7 @@ from tiny_graph_rag.formats.graphs.roles import (
     related,
 )
 from tiny_graph_rag.formats.graphs.table import (
+    HEADLESS,
     SEPARATOR,
     Table,
     admin_kind,
@@ -43,6 +44,7 @@ from tiny_graph_rag.formats.graphs.table import (
     coded,
     detail_text,
     end_text,
+    flat,
     joined,
     key_of,
     list_of,
@@ -63,7 +65,7 @@ from tiny_graph_rag.graph.building import (
 )
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED, Dropped, Origin
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 TEXT_NODES = frozenset({"document", "chunk", "sentence", "passage"})  # where they hold one of TEXTS
 TEXTS = ("page_content", "text")
@@ -83,7 +85,15 @@ SOME_UNDIRECTED = (
 AMBIGUOUS = "relations whose end is a name of several entities (the first of them is taken)"
 UNLISTED = "names at ends of relations that no table of entities lists (taken as entities)"
 RENAMED = "ids of relation ends with several names (the first name is used)"
+BROKEN = "triples that are not three texts (left out)"
 LOOKED_AT = 100_000  # ends, for examples of those that are missing
+
+ENDS = (Role.SOURCE, Role.TARGET)
+END_NAMES = (Role.SOURCE_NAME, Role.TARGET_NAME)
+END_TYPES = (Role.SOURCE_TYPE, Role.TARGET_TYPE)
+
+# Of an entity, and their values where a record has none.
+FIELDS = {"name": "", "type": "", "description": "", "aliases": (), "source_chunks": (), "details": ""}
 
 Codes = NDArray[np.int32]
 
@@ -109,52 +119,35 @@ class Rows:
     def __init__(self, path: Path, writer: str) -> None:
         self.path, self.writer = path, writer
         self.known: dict[str, int] = {}
-        self.names: list[str] = []
-        self.types: list[str] = []
-        self.descriptions: list[str] = []
-        self.aliases: list[Sequence[str]] = []
-        self.chunks: list[Sequence[str]] = []
-        self.details: list[str] = []
+        self.entities: dict[str, list[Any]] = {field: [] for field in FIELDS}
+        self.names = self.entities["name"]
         self.blocks: list[Block] = []
         self.columns: dict[tuple[str, str], str] = {}
         self.problems = Problems(GraphError)
         self.texts: dict[str, str] = {}  # ids of nodes that are no entities, with their labels
         self.ambiguous: set[str] = set()  # ends that are names of several entities
+        self.is_alone: bool | None = None  # whether relations alone tell the entities
         self._dropped, self._flaws = Notes(), Notes()
 
-    def entity(
-        self,
-        id: str,
-        name: str = "",
-        type: str = "",
-        description: str = "",
-        aliases: Sequence[str] = (),
-        chunks: Sequence[str] = (),
-        details: str = "",
-        *,
-        is_end: bool = False,
-    ) -> None:
-        """details: JSON of an object, "" where there is nothing. is_end: of a relation, where no table lists
+    def entity(self, id: str, *, is_end: bool = False, **fields: Any) -> None:
+        """fields: of FIELDS; details are JSON of an object. is_end: of a relation, where no table lists
         entities; it may stand at several."""
         row = self.known.setdefault(id, len(self.names))
-        if row < len(self.names):
-            first = self.names[row] = self.names[row] or name
-            if not is_end:
-                self.flaw(TWICE, id if name in ("", first) else f"{id}: {first}, {name}")
-                aliases = (*aliases, *([name] if name not in ("", first) else ()))
-            self.types[row] = self.types[row] or type
-            self.descriptions[row] = self.descriptions[row] or description
-            self.aliases[row] = list(dict.fromkeys([*self.aliases[row], *aliases]))
-            self.chunks[row] = list(dict.fromkeys([*self.chunks[row], *chunks]))
-            more = {**json.loads(details or "{}"), **json.loads(self.details[row] or "{}")}
-            self.details[row] = detail_text(more)
+        if row == len(self.names):
+            for field, column in self.entities.items():
+                column.append(fields.get(field, FIELDS[field]))
             return
-        self.names.append(name)
-        self.types.append(type)
-        self.descriptions.append(description)
-        self.aliases.append(aliases)
-        self.chunks.append(chunks)
-        self.details.append(details)
+        held = {field: column[row] for field, column in self.entities.items()}
+        new = {**FIELDS, **fields}
+        is_other = held["name"] and new["name"] not in ("", held["name"])
+        if not is_end:
+            self.flaw(TWICE, f"{id}: {held['name']}, {new['name']}" if is_other else id)
+            new["aliases"] = [*new["aliases"], *([new["name"]] if is_other else ())]
+        for field, value in held.items():
+            several = [] if isinstance(value, str) else list(dict.fromkeys([*value, *new[field]]))
+            self.entities[field][row] = several or value or new[field]
+        details = {**json.loads(new["details"] or "{}"), **json.loads(held["details"] or "{}")}
+        self.entities["details"][row] = detail_text(details)
 
     def took(self, part: str, table: Table) -> None:
         """Note what becomes of a table's columns. part: `entities` or `relations`."""
@@ -188,17 +181,17 @@ class Rows:
         if 2 * lost > relations and any(row >= 0 for row in rows_of.values()):
             for end in (end for end, row in rows_of.items() if row < 0):
                 rows_of[end] = len(self.names)
-                self.entity(end, end)
+                self.entity(end, name=end)
                 self.flaw(UNLISTED, repr(end))
             blocks = self._placed(rows_of)
         ids = list(self.known)
         nameless = [row for row, name in enumerate(self.names) if not name or not name.strip()]
         for row in nameless:
             self.names[row] = ids[row]
-        count = Counter(self.names)
+        count, aliases = Counter(self.names), self.entities["aliases"]
         for row, (id, name) in enumerate(zip(ids, self.names, strict=True)):
-            if count[name] > 1 and id not in (name, *self.aliases[row]) and not looks_like_id(id):
-                self.aliases[row] = [*self.aliases[row], id]
+            if count[name] > 1 and id not in (name, *aliases[row]) and not looks_like_id(id):
+                aliases[row] = [*aliases[row], id]
         if 0 < len(nameless) < len(ids):  # where none has a name, ids are the names
             self.flaw(NAMELESS, ids[nameless[0]], len(nameless))
         dropped = tuple(Dropped(*told) for told in self._dropped.found())
@@ -212,17 +205,10 @@ class Rows:
                 if held
                 else "",
             )
-        entities = entities_of(
-            {
-                "ids": ids,
-                "names": self.names,
-                "types": [type_ or UNKNOWN_TYPE for type_ in self.types],
-                "descriptions": self.descriptions,
-                "aliases": self.aliases,
-                "source_chunks": self.chunks,
-                "details": self.details,
-            }
-        )
+        types = [type or UNKNOWN_TYPE for type in self.entities["type"]]
+        named = {"ids": ids, "names": self.names, "types": types}
+        rest = {field: self.entities[field] for field in ("aliases", "source_chunks", "details")}
+        entities = entities_of({**named, "descriptions": self.entities["description"], **rest})
         for block in self.blocks:
             self._count_ambiguous(block)
         missing = [repr(end) for end, row in islice(rows_of.items(), LOOKED_AT) if row < 0][:3]
@@ -287,20 +273,11 @@ class Rows:
 # --- tables into rows
 
 
-def place_in(name: str) -> str:
-    """`name[{}]`, of which a message fills in a number; the name may hold braces of its own."""
-    return name.replace("{", "{{").replace("}", "}}") + "[{}]"
-
-
-def fill_entities(
-    rows: Rows,
-    table: Table,
-    given: Columns = NONE,
-    place: str = "entities[{}]",
-    lexical: Collection[str] = (),
-) -> None:
-    """Put a table's entities into `rows`. place: what a problem calls one, by its number. lexical: labels of
-    nodes that are no entities; where some are marked as entities, no other node is one."""
+def fill_entities(rows: Rows, table: Table, given: Columns = NONE, lexical: Collection[str] = ()) -> None:
+    """Put a table's entities into `rows`. lexical: labels of nodes that are no entities; where some are
+    marked as entities, no other node is one."""
+    for at in table.strange:
+        _refuse(rows, table, at, said("a name or an object"))
     _join_names(table)
     table.roles = node_roles(table, given)
     is_list = any(admin_kind(name) == "LABEL" for name in table.names)
@@ -317,17 +294,24 @@ def fill_entities(
         id = text_of(id).strip() or name.strip()
         if not id:
             keys = listed(name for name in table.names if table.cells(name)[row] is not None)
-            rows.problem(place.format(row), "wanted 'id' or 'name', got the keys {listed}", listed=keys)
+            rows.problem(f"{table.name}[{row}]", "wanted 'id' or 'name', got the keys {listed}", listed=keys)
             continue
         rows.entity(
             id,
-            name,
-            next(iter(own_labels[row] or ([] if lexical else labels[row])), ""),
-            _lines(description),
-            [alias for cells in aliases for alias in _aliases(cells[row])],
-            list_of(chunks),
-            details[row],
+            name=name,
+            type=next(iter(own_labels[row] or ([] if lexical else labels[row])), ""),
+            description=_lines(description),
+            aliases=[alias for cells in aliases for alias in _aliases(cells[row])],
+            source_chunks=list_of(chunks),
+            details=details[row],
         )
+
+
+def _refuse(rows: Rows, table: Table, at: int, wanted: Said) -> None:
+    """Say that something of a list is no row."""
+    row = table.strange[at]
+    got = f"{json_kind(row)} {row!r:.60}" if row not in (None, "") else json_kind(row)
+    rows.problem(f"{table.name}[{at}]", "wanted {wanted}, got {got}", wanted=wanted, got=got)
 
 
 def _join_names(table: Table) -> None:
@@ -363,25 +347,22 @@ def _without_text_nodes(rows: Rows, table: Table, is_list: bool, lexical: Collec
     return table.only(kept)
 
 
-def fill_relations(
-    rows: Rows,
-    table: Table,
-    given: Columns = NONE,
-    *,
-    alone: bool,
-    place: str = "relations[{}]",
-    is_directed: bool = True,
-) -> None:
-    """Put a table's relations into `rows`. alone: entities are what stands at their ends.
+def fill_relations(rows: Rows, table: Table, given: Columns = NONE) -> None:
+    """Put a table's relations into `rows`; where nothing lists entities, what stands at ends are these.
 
     Raises GraphError where no column names the ends.
     """
+    for at, row in table.strange.items():
+        if isinstance(row, list) and table.rows:
+            rows.flaw(BROKEN, f"{row!r:.60}")
+        else:
+            _refuse(rows, table, at, said("a source and a target"))
     table.roles = edge_roles(table, given)
-    if not has_ends(table.roles):
+    if not has_ends(table.roles) or HEADLESS[0] in table.names:
         known = {*rows.known, *rows.names}
         table.roles = edge_roles(table, given, known=known)
         if known and not has_ends(table.roles) and (inner := related(table, known)):
-            return fill_relations(rows, Table.of_records(inner), given, alone=alone, place=place)
+            return fill_relations(rows, Table.of_records(inner, table.name), given)
     if table.names and not has_ends(table.roles):
         raise GraphError(
             "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
@@ -394,23 +375,23 @@ def fill_relations(
     if not table.rows:
         return
     table = _without_texts(rows, table)
+    _fill_ends(rows, table, given)
+    if rows.is_alone is None:
+        rows.is_alone = not rows.known
     rows.took("relations", table)
-    pairs = [coded(cells, end_text) for cells in (_ends(rows, table) if alone else _own_ends(table))]
+    pairs = [coded(cells, end_text) for cells in (_ends(rows, table) if rows.is_alone else _own_ends(table))]
     (sources, targets), ends = joined(pairs)
-    if alone:
+    if rows.is_alone:
         told = [
             _told(len(ends), (sources, targets), table, roles, of)
-            for roles, of in (
-                (END_NAMES, text_of),
-                ((Role.SOURCE_TYPE, Role.TARGET_TYPE), _one_type),
-            )
+            for roles, of in ((END_NAMES, text_of), (END_TYPES, _one_type))
         ]
         for end, name, type in zip(ends, *told, strict=True):
-            rows.entity(end, name, type, is_end=True)
+            rows.entity(end, name=name, type=type, is_end=True)
     count = table.rows
     labels: Sequence[str] = Strings.numbered(table.row_label, range(table.first, table.first + count))
     if not table.row_label:
-        labels = [place.format(number) for number in range(count)]
+        labels = [f"{table.name}[{number}]" for number in range(count)]
     if table.columns(Role.ID):
         labels = [text_of(id) or label for id, label in zip(table.of(Role.ID), labels, strict=True)]
 
@@ -426,7 +407,22 @@ def fill_relations(
         "details": table.details(),
     }
     rows.blocks.append(Block(ends, sources, targets, found))
-    _note_direction(rows, table, place, is_directed)
+    _note_direction(rows, table, labels)
+
+
+def _fill_ends(rows: Rows, table: Table, given: Columns) -> None:
+    """The entities that relations hold as objects at their ends, equal ones once."""
+    objects = [cell for role in ENDS for name in table.columns(role) for cell in table.cells(name)]
+    if not all(isinstance(cell, dict) for cell in objects):
+        return
+    merged: dict[str, dict[str, Any]] = {}
+    for record in flat(objects):
+        merged.setdefault(end_text(record), {}).update(record)
+    known = {"", *rows.known, *rows.names}
+    new = [record for end, record in merged.items() if end not in known]
+    for record in new if rows.known else ():
+        rows.flaw(UNLISTED, repr(end_text(record)))
+    fill_entities(rows, Table.of_records(new), given)
 
 
 def _without_texts(rows: Rows, table: Table) -> Table:
@@ -444,12 +440,9 @@ def _without_texts(rows: Rows, table: Table) -> Table:
         for text, entity in (both, both[::-1]):
             if entity in rows.known and "chunk" in bare(rows.texts.get(text, "")):
                 place = rows.known[entity]
-                rows.chunks[place] = list(dict.fromkeys([*rows.chunks[place], text]))
+                chunks = rows.entities["source_chunks"]
+                chunks[place] = list(dict.fromkeys([*chunks[place], text]))
     return table.only(kept)
-
-
-ENDS = (Role.SOURCE, Role.TARGET)
-END_NAMES = (Role.SOURCE_NAME, Role.TARGET_NAME)
 
 
 def _own_ends(table: Table) -> list[Any]:
@@ -522,13 +515,13 @@ def _weights(rows: Rows, table: Table) -> NDArray[np.float64]:
     return weights
 
 
-def _note_direction(rows: Rows, table: Table, place: str, is_directed: bool) -> None:
+def _note_direction(rows: Rows, table: Table, labels: Sequence[str]) -> None:
     cells = table.of(Role.DIRECTED) if table.columns(Role.DIRECTED) else ()
     words = [text_of(cell).strip().casefold() for cell in cells]
     undirected = [number for number, word in enumerate(words) if word in UNDIRECTED_WORDS]
     if undirected and len(undirected) < len(words):
-        rows.flaw(SOME_UNDIRECTED, place.format(undirected[0]), len(undirected))
-    elif undirected or not is_directed:
+        rows.flaw(SOME_UNDIRECTED, labels[undirected[0]], len(undirected))
+    elif undirected or not table.is_directed:
         rows.means("relations", {"directed: false": UNDIRECTED})
 
 

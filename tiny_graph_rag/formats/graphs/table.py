@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SEPARATOR = "<SEP>"
 SAMPLE = 10_000  # values of a column that are looked at
+HEADLESS = ("field 1", "field 2", "field 3")  # columns of a table without a header
 
 Cells = Sequence[Any]
 Coded = tuple[NDArray[np.int32], list[str]]  # (rows,) places in a list of texts, which may hold one twice
@@ -36,8 +37,9 @@ Coded = tuple[NDArray[np.int32], list[str]]  # (rows,) places in a list of texts
 class Table:
     """name: what messages call it. names: its columns', each once. roles: column → `Role`, in the order in
     which they count. is_edges: whether it holds relations; None where only its columns tell. label: what its
-    rows are, where its name says so. row_label, first: what a relation without an id is called, such as
-    `line 2`. unread: columns that stay in the file, and why."""
+    rows are, where its name says so. is_directed: what the file says of its relations. row_label, first: what
+    a relation without an id is called, such as `line 2`. unread: columns that stay in the file, and why.
+    strange: what is no row, by its place."""
 
     def __init__(
         self,
@@ -53,15 +55,36 @@ class Table:
         self.roles: Mapping[str, str] = {}
         self.is_edges: bool | None = None
         self.label = ""
+        self.is_directed = True
         self.unread: dict[str, str] = {}
+        self.strange: dict[int, Any] = {}
         self._cells: dict[str, Cells] = {}
         self._texts: dict[str, list[str]] = {}
 
     @classmethod
-    def of_records(cls, records: Sequence[Any], name: str = "", **more: Any) -> Table:
-        """records: objects; a column is a key of any of them. What is no object is left out."""
-        rows = [record for record in records if isinstance(record, dict)]
-        return cls(columns_of(rows), lambda column: [row.get(column) for row in rows], name, **more)
+    def of_records(cls, records: Sequence[Any], name: str = "", is_edges: bool | None = None) -> Table:
+        """records: objects; a column is a key of any of them, or of what stands under `properties` and the
+        like. What is no object is `strange`."""
+        rows = [record for record in flat(records) if isinstance(record, dict)]
+        table = cls(columns_of(rows), lambda column: [row.get(column) for row in rows], name)
+        table.is_edges = is_edges
+        table.strange = {at: row for at, row in enumerate(records) if not isinstance(row, dict)}
+        return table
+
+    @classmethod
+    def stacked(cls, tables: Sequence[Table]) -> Table:
+        """One of several, each below the one before; of entities, equal rows once."""
+        rows: list[Any] = [
+            {name: cell for name, cell in zip(table.names, cells, strict=True) if cell is not None}
+            for table in tables
+            for cells in zip(*map(table.cells, table.names), strict=True)
+        ]
+        rows += [row for table in tables for row in table.strange.values()]
+        is_edges = tables[0].is_edges
+        rows = rows if is_edges else list({repr(row): row for row in rows}.values())
+        found = cls.of_records(rows, "relations" if is_edges else tables[0].name, is_edges)
+        found.label, found.is_directed = tables[0].label, tables[0].is_directed
+        return found
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Cells], name: str = "", **more: Any) -> Table:
@@ -124,7 +147,7 @@ class Table:
         found = Table.of_columns(
             {name: cells for name, cells in columns.items() if not _is_blank(cells)}, self.name
         )
-        found.roles, found.unread = self.roles, self.unread
+        found.roles, found.unread, found.is_directed = self.roles, self.unread, self.is_directed
         return found
 
     def details(self) -> Sequence[str]:
@@ -162,7 +185,7 @@ def columns_of(records: Iterable[Any]) -> list[str]:
     return list(seen)
 
 
-def flat(records: list[Any]) -> list[Any]:
+def flat(records: Sequence[Any]) -> list[Any]:
     """Records with what stands under `properties`, `data` and the like next to their other keys."""
     there = columns_of(records)
     inner = [key for key in INNER_KEYS if key in there]

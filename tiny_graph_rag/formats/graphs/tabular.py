@@ -9,16 +9,17 @@ order is source, relation, target.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.assembly import of_tables, says
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
-from tiny_graph_rag.formats.graphs.json_lists import document_of, objects_of
+from tiny_graph_rag.formats.graphs.json_lists import document_of, one_table
 from tiny_graph_rag.formats.graphs.roles import (
     EDGE_NAMES,
     NONE,
@@ -28,16 +29,13 @@ from tiny_graph_rag.formats.graphs.roles import (
     has_ends,
     names_ends,
     names_entities,
-    node_roles,
-    of_role,
-    related,
+    with_related,
 )
-from tiny_graph_rag.formats.graphs.rows import Rows, fill_entities, fill_relations, place_in
+from tiny_graph_rag.formats.graphs.rows import Rows, fill_relations
 from tiny_graph_rag.formats.graphs.table import (
     Table,
     admin_column,
     admin_kind,
-    flat,
     key_of,
     parquet_table,
     words_of,
@@ -46,13 +44,10 @@ from tiny_graph_rag.formats.tables import delimiter_of, is_number, sheets
 from tiny_graph_rag.formats.words import (
     ANSWER_KEYS,
     EDGE_KEYS,
-    ENTITY_LISTS,
     FIELDS,
     HEADER_WORDS,
     NODE_KEYS,
-    PEOPLE_WORDS,
     QUERY_KEYS,
-    RELATION_LISTS,
     Role,
 )
 from tiny_graph_rag.graph.building import looks_like_id
@@ -83,9 +78,9 @@ def tables_beside(path: Path) -> list[tuple[Path, ...]]:
         groups = _groups(sorted(file for file in folder.iterdir() if file.is_file() and _is_table(file)))
     except OSError:
         return []
-    if path.is_file() and _says(bare_name(path))[0]:  # of several tables of relations that one
+    if path.is_file() and says(bare_name(path))[0]:  # of several tables of relations that one
         groups = [
-            tuple(file for file in group if file == path or not _says(bare_name(file))[0]) for group in groups
+            tuple(file for file in group if file == path or not says(bare_name(file))[0]) for group in groups
         ]
     return groups if path.is_dir() else [group for group in groups if path in group]
 
@@ -97,12 +92,13 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
     if edges:
         plain = [file for file in files if file not in edges and names_entities(_header(file))]
         return [(*(nodes or plain), *edges)]
-    named = [(file, *_says(bare_name(file))) for file in files]
+    named = [(file, *says(bare_name(file))) for file in files]
     nodes = [
         file for file, is_edges, _ in named if is_edges is False and names_entities(_header(file) or ["id"])
     ]
     edges = [file for file, is_edges, _ in named if is_edges]
-    edges = [file for file in edges if names_ends(_header(file))] or edges  # not a table of their types
+    tables = [file for file in edges if names_ends(_header(file)) or _ending(file) in ENDINGS[2:]]
+    edges = tables or edges  # not a table of their types
     rest = {file: (_ending(file), words) for file, _, words in named}
     pairs: list[tuple[Path, ...]] = [
         (node, edge) for node in nodes for edge in edges if rest[node] == rest[edge]
@@ -116,18 +112,7 @@ def _is_table(file: Path) -> bool:
         return _ending(file) in ENDINGS
     # Nothing is read of other files: one may be the command's output.
     start = "[" if _ending(file) == ".json" else "{"
-    return _says(bare_name(file))[0] is not None and Head(file).text[:1] == start
-
-
-def _says(name: str) -> tuple[bool | None, tuple[str, ...]]:
-    """Whether a name says that the table holds relations, entities (False) or nothing of it, and the rest of
-    the name."""
-    words = words_of(name)
-    for vocabulary in ((*RELATION_LISTS, *ENTITY_LISTS), PEOPLE_WORDS):  # `people_relations` holds relations
-        for place, word in enumerate(words):
-            if word in vocabulary:
-                return word in RELATION_LISTS, (*words[:place], *words[place + 1 :])
-    return None, words
+    return says(bare_name(file))[0] is not None and Head(file).text[:1] == start
 
 
 def _ending(file: Path) -> str:
@@ -223,30 +208,12 @@ def read_triples(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGra
         first, table = csv_table(path, rows, lambda names: _is_header(names, columns))
         columns.check([*first, *table.names], path)
         if not _is_header(first, columns) and not columns.roles(EDGE_NAMES, table.names):
-            listed = csv_table(path, rows, padded=True)[1]
-            if names_entities(first) and (inner := related(listed)):
-                fill_entities(rows, listed)
-                fill_relations(rows, Table.of_records(inner), alone=False)
-                return rows.graph()
+            both = with_related(csv_table(path, rows, padded=True)[1]) if names_entities(first) else []
+            if both:
+                return of_tables(rows, both)
             _check_first_line(path, first, table)
-            columns = _headless(table)
-    fill_relations(rows, table, columns, alone=True, place="row {}")
+    fill_relations(rows, table, columns)
     return rows.graph()
-
-
-def _headless(table: Table) -> Columns:
-    """Columns without a header: source, relation, target, unless these ends share no name and two other
-    columns share most of theirs. What then stands besides is the relation, or a weight."""
-    seen = [set(table.texts(name)) for name in HEADLESS]
-    ends = (0, 2)
-    for pair in ((1, 2), (0, 1)) if not seen[0] & seen[2] else ():
-        first, second = (seen[place] for place in pair)
-        if len(first & second) * 2 >= min(len(first), len(second)) > 1:
-            ends = pair
-    rest = HEADLESS[3 - sum(ends)]
-    is_weight = ends != (0, 2) and all(map(is_number, table.texts(rest)))
-    named = {"source": HEADLESS[ends[0]], "target": HEADLESS[ends[1]]}
-    return Columns({**named, "weight" if is_weight else "relation": rest})
 
 
 def _is_header(fields: Sequence[str], given: Columns) -> bool:
@@ -351,165 +318,19 @@ def table_of(path: Path, rows: Rows) -> Table:
     if _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:
         table = parquet_table(path)
     elif _ending(path) in JSON_ENDINGS:
-        records = document_of(path, rows)
+        document = document_of(path, rows)
         rows.problems.check()
-        records = objects_of(records)
-        if not all(isinstance(record, dict) for record in records):
+        table = one_table(document, path.name)
+        if table.strange:
             raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
-        table = Table.of_records(flat(records), path.name)
     else:
         names, table = csv_table(path, rows, padded=True)
-        is_edges = _says(bare_name(path))[0] and len(names) == len(HEADLESS) and not names_ends(names)
+        is_edges = says(bare_name(path))[0] and len(names) == len(HEADLESS) and not names_ends(names)
         if is_edges and any(
             name in table.cells(column) for name, column in zip(names, table.names, strict=True)
         ):
             _, table = csv_table(path, rows, lambda names: False, padded=True)  # its first row says so
-            columns = {role: table.cells(column) for role, column in _headless(table).named.items()}
-            table = Table.of_columns(columns, path.name)
         if not table.rows and any(map(admin_column, table.names)):
             raise GraphError.at(path, "the file holds a header alone; put it above the rows, in one file")
-    _name_says(table, bare_name(path))
+    table.is_edges, table.label = says(bare_name(path))
     return table
-
-
-def _name_says(table: Table, name: str) -> None:
-    table.is_edges, rest = _says(name)
-    table.label = " ".join(rest)
-
-
-def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> KnowledgeGraph:
-    """The graph of tables of entities and tables of relations, of which some may hold something else.
-
-    Raises GraphError where none holds relations, or it is not clear which hold entities.
-    """
-    nodes, edges = _sorted(rows, tables, given)
-    given.check([column for table in (*nodes, *edges) for column in table.names], rows.path)
-    _apart(nodes, edges)
-    ends = _ends_of(edges, given)
-    for table in nodes:
-        keyed = _keyed(table, given, ends)
-        if len(nodes) > 1:
-            _put_label(table, "type")
-        fill_entities(rows, table, keyed, place=place_in(table.name))
-    for table in edges:
-        if len(edges) > 1:
-            _put_label(table, "relation")
-        table.row_label = ""
-        fill_relations(rows, table, given, alone=not nodes, place=place_in(table.name))
-    return rows.graph()
-
-
-def _ends_of(edges: Sequence[Table], given: Columns) -> set[str]:
-    ends = (Role.SOURCE, Role.TARGET)
-    return {text for table in edges for text in _texts_of(table, edge_roles(table, given), *ends)}
-
-
-def _texts_of(table: Table, roles: Mapping[str, str], *wanted: str) -> list[str]:
-    return [text for column in of_role(roles, *wanted) for text in table.texts(column)]
-
-
-def _keyed(table: Table, given: Columns, ends: set[str]) -> Columns:
-    """Which column is the id, where the one that is called so holds no end of a relation: it is of something
-    else where it repeats and the names stand at ends, such as the documents of the entities; else another
-    column may hold the ends (`toban`, of which relations have `from_toban`)."""
-    roles = node_roles(table, given)
-    ids, names = (_texts_of(table, roles, role) for role in (Role.ID, Role.NAME))
-    if not ends.isdisjoint(ids):
-        return given
-    if not ends.isdisjoint(names):
-        if len({*ids}) < len(ids):
-            table.names = [name for name in table.names if roles.get(name) != Role.ID]
-        return given
-    for column in table.names:
-        texts = {*table.texts(column)}
-        if len(texts) == len(table.texts(column)) and 2 * len(ends & texts) > len(ends):
-            return Columns({**given.named, "id": column})
-    return given
-
-
-def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[Table], list[Table]]:
-    """Tables of entities, and of relations: as the user says, by what neo4j-admin's headers say, by their
-    names, by their columns."""
-    if not tables:
-        raise GraphError.at(rows.path, "the file has no table")
-    by_name = {table.name: table for table in tables}
-    listed = ", ".join(f"{name} ({', '.join(table.names[:8])})" for name, table in [*by_name.items()][:8])
-    chosen = {role: given.tables(role) for role in ("nodes", "edges")}
-    for name in (name for names in chosen.values() for name in names if name not in by_name):
-        raise GraphError.at(
-            rows.path,
-            "no table {table}; the file has: {listed}",
-            table=repr(name),
-            listed=listed,
-        )
-    for table in tables:
-        if table.is_edges is None and not table.label:  # of a sheet
-            _name_says(table, table.name)
-        kinds = set(map(admin_kind, table.names))
-        if kinds & {"ID", "START_ID"}:
-            table.is_edges = "START_ID" in kinds
-    ends = [table for table in tables if names_ends(table.names, given)]
-    edges = (
-        [by_name[name] for name in chosen["edges"]]
-        or [table for table in ends if table.is_edges]
-        or [table for table in tables if table.is_edges]
-        or [table for table in ends if table.is_edges is None]
-    )
-    if not edges:
-        raise GraphError.at(
-            rows.path,
-            "no table of relations among {tables}. Set it: --columns "
-            "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE",
-            tables=listed,
-        )
-    others = [table for table in tables if table not in edges and names_entities(table.names, given)]
-    nodes = [by_name[name] for name in chosen["nodes"]]
-    if not nodes and len(others) > 1:
-        names = {end for end in _ends_of(edges, given) if not end.isdecimal()}  # numbers are any table's ids
-        is_any = not names and rows.writer == "tables"  # which were named together
-        nodes = [
-            table
-            for table in others
-            if table.is_edges is False
-            or is_any
-            or names.intersection(_texts_of(table, node_roles(table, given), Role.ID, Role.NAME))
-        ]
-        named = [table for table in others if Role.NAME in node_roles(table, given).values()]
-        others = named or others
-    if not nodes and len(others) > 1:
-        raise GraphError.at(
-            rows.path,
-            "several tables may hold the entities: {tables}. Set it: --columns nodes=TABLE,edges=TABLE",
-            tables=listed,
-        )
-    nodes = nodes or others
-    for table in tables:
-        table.is_edges = table in edges
-        if table not in (*nodes, *edges):
-            rows.dropped("tables that hold neither entities nor relations", table.name)
-    return nodes, edges
-
-
-def _put_label(table: Table, column: str) -> None:
-    """Of several tables each says by its name what its rows are, where no column does."""
-    last = [words_of(name)[-1:] for name in table.names]
-    if table.label and not any(words in (("type",), ("label",), ("kind",), ("relation",)) for words in last):
-        table.put(column, [table.label] * table.rows)
-
-
-def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
-    """Ids that several tables of entities have in common, with what differs before them: their space
-    (`:ID(Person)`), or the name of their column (`movie_id`), which relations have as well."""
-    own = {column for table in nodes for column in of_role(node_roles(table), Role.ID)[:1]}
-    ids = [set(table.cells(column)) for table in nodes for column in table.names if column in own]
-    is_shared = len(own) > 1 and sum(map(len, ids)) > len(set().union(*ids))
-    spaces = {column: column for column in own if is_shared and not admin_kind(column)}
-    for column in (column for table in (*nodes, *edges) for column in table.names):
-        admin = admin_column(column)
-        if admin and admin.kind in ("ID", "START_ID", "END_ID") and admin.space:
-            spaces[column] = admin.space
-    if len({space for column, space in spaces.items() if column in own}) > 1:
-        for table in (*nodes, *edges):
-            for column in (column for column in table.names if column in spaces):
-                cells, space = table.cells(column), spaces[column]
-                table.put(column, [f"{space}:{cell}" if cell not in (None, "") else cell for cell in cells])
