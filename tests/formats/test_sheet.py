@@ -17,7 +17,7 @@ from tiny_graph_rag.errors import DatasetError, InputError
 from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.gold.exchange import written
 from tiny_graph_rag.formats.gold.questions import eval_set_of
-from tiny_graph_rag.formats.worksheets import worksheets
+from tiny_graph_rag.formats.tables import worksheets
 
 
 def sheet(path: Path, *lines: str, encoding: str = "utf-8-sig", end: str = "\r\n") -> Path:
@@ -141,7 +141,7 @@ def test_a_cell_further_down_than_a_sheet_goes_is_no_cell(tmp_path: Path) -> Non
 
 def test_rows_of_empty_cells_alone_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of 100 kB can make a reader go through a billion of them."""
-    monkeypatch.setattr("tiny_graph_rag.formats.worksheets.EMPTY_CELLS", 100_000)
+    monkeypatch.setattr("tiny_graph_rag.formats.tables.EMPTY_CELLS", 100_000)
     few, many = (
         "".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>' for n in range(1, 4 * k)) for k in (1, 3)
     )

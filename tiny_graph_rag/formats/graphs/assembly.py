@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs.named import NONE, Columns
 from tiny_graph_rag.formats.graphs.roles import (
-    NONE,
-    Columns,
     edge_roles,
     names_by_id,
     names_ends,

@@ -20,9 +20,8 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.assembly import of_tables, put_label
 from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.named import NONE, Columns
 from tiny_graph_rag.formats.graphs.roles import (
-    NONE,
-    Columns,
     are_types,
     edge_roles,
     has_ends,

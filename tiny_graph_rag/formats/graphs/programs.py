@@ -15,7 +15,7 @@ from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.files import text_in
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.json_lists import document_of, graph_of
-from tiny_graph_rag.formats.graphs.roles import Columns
+from tiny_graph_rag.formats.graphs.named import Columns
 from tiny_graph_rag.formats.graphs.rows import LEXICAL, Rows, fill_entities, fill_relations
 from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.formats.words import Role

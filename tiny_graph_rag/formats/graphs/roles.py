@@ -5,21 +5,18 @@ JSON, JSONL, CSV, TSV, Parquet and tables of databases all name the same few thi
 are one key), and what a table calls its columns is decided once, from all of its columns and some of their
 values: `source` is where a relation begins, unless `subject` and `object` are there; then it is a document.
 
-Before that counts what the user calls them: `--columns source=who,target=whom`, or `NAME-columns.yaml` next
-to a graph; and what the reader of one program's files knows of its keys.
+Before that counts what the user calls them (named.py).
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from tiny_graph_rag.errors import GraphError, UsageError, unknown
+from tiny_graph_rag.formats.graphs.ends import LABEL, end_of, pairs_of
+from tiny_graph_rag.formats.graphs.named import EDGE_NAMES, NODE_NAMES, NONE, Columns
 from tiny_graph_rag.formats.graphs.table import (
     HEADLESS,
     SAMPLE,
@@ -30,26 +27,19 @@ from tiny_graph_rag.formats.graphs.table import (
     text_of,
     words_of,
 )
-from tiny_graph_rag.formats.tables import columns_in, is_number
+from tiny_graph_rag.formats.tables import is_number
 from tiny_graph_rag.formats.words import (
     CHUNK_KEYS,
     COMMON_TYPES,
-    COUNTED,
-    COUNTED_STEMS,
     DIRECTEDNESS,
     EDGE_KEYS,
     ID_WORDS,
-    LABEL_WORDS,
     LANGUAGES,
-    LETTERS,
     MISSING,
-    NAME_WORDS,
     NO_TYPES,
     NODE_KEYS,
-    OTHER_WORDS,
     PAIRS,
     TIME_PAIRS,
-    TYPE_WORDS,
     UNUSED_KEYS,
     Role,
 )
@@ -58,102 +48,8 @@ from tiny_graph_rag.language.kinds import is_date
 
 LONGEST_NAME = 120
 MOST_TYPES = 2 / 3  # of the values of a column of types, those that differ
-LABEL = "label"  # a kind of columns at an end: a name or a type
-KINDS = ((Role.ID, ID_WORDS), (Role.TYPE, TYPE_WORDS), (LABEL, LABEL_WORDS))
-ALL_PAIRS = (*PAIRS, *LETTERS, *COUNTED)
-
 TYPE_STEMS = {"type", "relation", "predicate"}
 TIME = re.compile(r"(1[0-9]|20)[0-9]{2}(-[0-9]{1,2}(-[0-9]{1,2}([T ].*)?)?)?")
-
-# What `--columns ROLE=COLUMN` may name, of a table of entities and of one of relations.
-NODE_NAMES = {
-    "id": Role.ID,
-    "name": Role.NAME,
-    "type": Role.TYPE,
-    "description": Role.DESCRIPTION,
-    "aliases": Role.ALIASES,
-    "chunks": Role.CHUNKS,
-}
-EDGE_NAMES = {
-    "source": Role.SOURCE,
-    "target": Role.TARGET,
-    "relation": Role.TYPE,
-    "weight": Role.WEIGHT,
-    "relation_description": Role.DESCRIPTION,
-    "source_name": Role.SOURCE_NAME,
-    "target_name": Role.TARGET_NAME,
-    "source_type": Role.SOURCE_TYPE,
-    "target_type": Role.TARGET_TYPE,
-}
-TABLE_NAMES = ("nodes", "edges")
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """named: role → column, and `nodes` and `edges` → a table of several."""
-
-    named: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, text: str) -> Columns:
-        """`source=head_entity,name=label`. Raises UsageError."""
-        parts = [part.partition("=") for part in text.split(",")]
-        for role, _, column in parts:
-            if not column.strip():
-                raise UsageError(
-                    "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
-                    part=repr(role.strip()),
-                )
-        named = {role.strip().replace("-", "_"): column.strip() for role, _, column in parts}
-        return cls.checked(named, "--columns")
-
-    @classmethod
-    def checked(cls, named: Mapping[str, str], place: str) -> Columns:
-        known = [*NODE_NAMES, *EDGE_NAMES, *TABLE_NAMES]
-        for role in named:
-            if role not in known:
-                raise unknown(place, role, known)
-        return cls(named)
-
-    @classmethod
-    def read(cls, path: Path) -> Columns:
-        """Of a YAML file `role: column`. Raises GraphError, UsageError."""
-        return cls.checked(columns_in(path, GraphError), str(path))
-
-    @property
-    def sha256(self) -> str:
-        text = "\n".join(f"{role}={column}" for role, column in sorted(self.named.items()))
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def roles(self, names: Mapping[str, str], columns: Iterable[str]) -> dict[str, str]:
-        """Column → role, of the columns that a table has. names: `NODE_NAMES` or `EDGE_NAMES`."""
-        there = set(columns)
-        return {self.named[name]: role for name, role in names.items() if self.named.get(name) in there}
-
-    def tables(self, role: str) -> list[str]:
-        """The tables that the user names: `edges=knows+likes`, `nodes=none`."""
-        return [name for name in self.named.get(role, "none").split("+") if name != "none"]
-
-    def check(self, columns: Iterable[str], place: object) -> None:
-        """Raises GraphError for a column that no table of the file has."""
-        there = dict.fromkeys(columns)
-        for role, column in self.named.items():
-            if column not in there and role not in TABLE_NAMES:
-                raise GraphError.at(
-                    place,
-                    "no column {column} for {role}; the file has: {columns}",
-                    column=repr(column),
-                    role=role,
-                    columns=listed(there),
-                )
-
-
-def listed(columns: Iterable[str]) -> str:
-    names = list(columns)
-    return (", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")) or "none"
-
-
-NONE = Columns()
 
 
 def edge_roles(
@@ -227,6 +123,35 @@ def node_roles(table: Table, given: Columns = NONE) -> dict[str, str]:
     if Role.NAME not in roles.values():
         _add_name(roles, table, left)
     return _deciding(roles, table, given)
+
+
+def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], strict: bool) -> None:
+    """Find the two columns that name the ends, by their ids, else by their names, else by labels; what else
+    there is of them tells of them."""
+    kinds = (Role.ID, Role.NAME, LABEL)
+    usable = [pair for pair in pairs_of(columns, strict) if pair.kind in kinds]
+    if not usable:
+        return
+    if len({pair.words for pair in usable}) > 1:  # what few relations say is a detail of theirs
+        usable = [pair for pair in usable if _share(table, pair.source) >= 0.5] or usable
+    words = min(usable, key=lambda pair: pair.kind == LABEL).words
+    own = [pair for pair in usable if pair.words == words]
+    ends, *more = sorted(own, key=lambda pair: kinds.index(pair.kind))
+    roles[ends.source], roles[ends.target] = Role.SOURCE, Role.TARGET
+    if ends.kind == Role.NAME and any(" " in text for text in table.texts(ends.source)):
+        more = []  # names, which labels describe
+    for pair in more:
+        names = ends.kind == Role.ID or (ends.rest, pair.rest) == ("", "name")  # `from` next to `from_name`
+        names = names and 2 * len({*table.texts(pair.source)}) >= len({*table.texts(ends.source)})
+        if pair.kind == LABEL and are_types(table.texts(pair.source) or ["person"]):
+            roles[pair.source], roles[pair.target] = Role.SOURCE_TYPE, Role.TARGET_TYPE
+        elif (names or pair.kind == LABEL) and Role.SOURCE_NAME not in roles.values():
+            roles[pair.source], roles[pair.target] = Role.SOURCE_NAME, Role.TARGET_NAME
+    for column in (column for column in columns if column not in roles):  # one end's type may be there alone
+        end = next(filter(None, (end_of(column, pair) for pair in (words, *PAIRS))), None)
+        role = (Role.SOURCE_TYPE, Role.TARGET_TYPE)[end is not None and end.is_target]
+        if end is not None and end.kind == Role.TYPE and role not in roles.values():
+            roles[column] = role
 
 
 def names_ends(columns: Sequence[str], given: Columns = NONE, *, strict: bool = False) -> bool:
@@ -485,121 +410,3 @@ def _is_time(table: Table, column: str) -> bool:
     return bool(texts) and all(
         TIME.fullmatch(text) or (is_date(text) and not text.isdecimal()) for text in texts
     )
-
-
-# --- ends of relations
-
-
-class End(NamedTuple):
-    """What a column tells of an end in the words of a pair. rest: what else it says, which the column of the
-    other end says as well. kind: what it holds of the end: its id, name, label or type."""
-
-    is_target: bool
-    rest: str
-    kind: str
-
-
-class Pair(NamedTuple):
-    """Two columns that tell of both ends in the same words, and the same of them."""
-
-    words: tuple[str, str]
-    rest: str
-    kind: str
-    source: str
-    target: str
-
-
-def _end(column: str, pair: tuple[str, str]) -> End | None:
-    words = words_of(column)
-    for is_target, word in enumerate(pair):
-        parts = _around(words, word)
-        if parts is None:
-            continue
-        before, after = parts
-        kind = _kind((*before, *after))
-        if pair in COUNTED:
-            fits = bool(before)
-        elif pair in LETTERS:
-            last = (*before, *after)[-1:]
-            fits = {*last} <= ID_WORDS | NAME_WORDS | TYPE_WORDS and (bool(last) or pair != LETTERS[-1])
-        else:
-            fits = not before or not after
-        if kind is not None and fits:
-            return End(bool(is_target), " ".join((*before, "", *after)).strip(), kind)
-    return None
-
-
-def _around(words: tuple[str, ...], word: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """What a column says before and behind the word for its end; None where the word is not there."""
-    if words.count(word) == 1:
-        place = words.index(word)
-        return words[:place], words[place + 1 :]
-    if len(words) == 1 and words[0].startswith(word):  # sourceid, 头实体
-        rest = words[0][len(word) :]
-        known = (ID_WORDS | NAME_WORDS | LABEL_WORDS | TYPE_WORDS) - {""}
-        if rest in known or rest.removeprefix("node").removeprefix("entity") in known:
-            return (), (rest,)
-    return None
-
-
-def _kind(rest: tuple[str, ...]) -> str | None:
-    last = rest[-1] if rest else ""
-    if last in OTHER_WORDS:
-        return None
-    for kind, words in KINDS:
-        is_glued = len(rest) == 1 and len(last) > 4 and last not in NAME_WORDS  # nodeid
-        if last in words or (is_glued and last.endswith(tuple(words))):
-            return kind
-    return Role.NAME
-
-
-def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], strict: bool) -> None:
-    """Find the two columns that name the ends, by their ids, else by their names, else by labels; what else
-    there is of them tells of them."""
-    kinds = (Role.ID, Role.NAME, LABEL)
-    usable = [pair for pair in _pairs(columns, strict) if pair.kind in kinds]
-    if not usable:
-        return
-    if len({pair.words for pair in usable}) > 1:  # what few relations say is a detail of theirs
-        usable = [pair for pair in usable if _share(table, pair.source) >= 0.5] or usable
-    words = min(usable, key=lambda pair: pair.kind == LABEL).words
-    own = [pair for pair in usable if pair.words == words]
-    ends, *more = sorted(own, key=lambda pair: kinds.index(pair.kind))
-    roles[ends.source], roles[ends.target] = Role.SOURCE, Role.TARGET
-    if ends.kind == Role.NAME and any(" " in text for text in table.texts(ends.source)):
-        more = []  # names, which labels describe
-    for pair in more:
-        names = ends.kind == Role.ID or (ends.rest, pair.rest) == ("", "name")  # `from` next to `from_name`
-        names = names and 2 * len({*table.texts(pair.source)}) >= len({*table.texts(ends.source)})
-        if pair.kind == LABEL and are_types(table.texts(pair.source) or ["person"]):
-            roles[pair.source], roles[pair.target] = Role.SOURCE_TYPE, Role.TARGET_TYPE
-        elif (names or pair.kind == LABEL) and Role.SOURCE_NAME not in roles.values():
-            roles[pair.source], roles[pair.target] = Role.SOURCE_NAME, Role.TARGET_NAME
-    for column in (column for column in columns if column not in roles):  # one end's type may be there alone
-        end = next(filter(None, (_end(column, pair) for pair in (words, *PAIRS))), None)
-        role = (Role.SOURCE_TYPE, Role.TARGET_TYPE)[end is not None and end.is_target]
-        if end is not None and end.kind == Role.TYPE and role not in roles.values():
-            roles[column] = role
-
-
-def _pairs(columns: Sequence[str], strict: bool) -> list[Pair]:
-    """Pairs of which both columns are there, the likeliest first."""
-    is_series = any({"3", "c"} & set(words_of(column)) for column in columns)  # numbered, more than two
-    found = []
-    for words in ALL_PAIRS[: -len(COUNTED)] if is_series else ALL_PAIRS:
-        sides: tuple[dict[str, tuple[str, str]], dict[str, str]] = ({}, {})
-        for column in columns:
-            end = _end(column, words)
-            if end is not None and end.is_target:
-                sides[1].setdefault(end.rest, column)
-            elif end is not None:
-                sides[0].setdefault(end.rest, (column, end.kind))
-        found += [
-            Pair(words, rest, kind, source, sides[1][rest])
-            for rest, (source, kind) in sides[0].items()
-            if rest in sides[1]
-        ]
-    if strict and not any(key_of(column) in EDGE_KEYS[Role.TYPE] for column in columns):
-        known = COUNTED_STEMS | LABEL_WORDS | TYPE_WORDS
-        found = [pair for pair in found if pair.words in COUNTED or set(pair.rest.split()) <= known]
-    return sorted(found, key=lambda pair: pair.rest not in NAME_WORDS | ID_WORDS)

@@ -26,15 +26,8 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, Problems, json_kind
-from tiny_graph_rag.formats.graphs.roles import (
-    NONE,
-    Columns,
-    edge_roles,
-    has_ends,
-    listed,
-    node_roles,
-    related,
-)
+from tiny_graph_rag.formats.graphs.named import NONE, Columns, listed
+from tiny_graph_rag.formats.graphs.roles import edge_roles, has_ends, node_roles, related
 from tiny_graph_rag.formats.graphs.table import (
     HEADLESS,
     SEPARATOR,

@@ -20,11 +20,9 @@ from tiny_graph_rag.formats.graphs.assembly import of_tables, says
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
 from tiny_graph_rag.formats.graphs.json_lists import document_of, one_table
+from tiny_graph_rag.formats.graphs.named import EDGE_NAMES, NONE, Columns
 from tiny_graph_rag.formats.graphs.roles import (
-    EDGE_NAMES,
-    NONE,
     TIME,
-    Columns,
     edge_roles,
     has_ends,
     names_ends,

@@ -1,0 +1,104 @@
+"""What the user calls the columns of a graph: `--columns source=who,target=whom`, or `NAME-columns.yaml` next
+to it; and what the reader of one program's files knows of its keys. It counts before what the columns' names
+and values say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tiny_graph_rag.errors import GraphError, UsageError, unknown
+from tiny_graph_rag.formats.tables import columns_in
+from tiny_graph_rag.formats.words import Role
+
+# What `--columns ROLE=COLUMN` may name, of a table of entities and of one of relations.
+NODE_NAMES = {
+    "id": Role.ID,
+    "name": Role.NAME,
+    "type": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "aliases": Role.ALIASES,
+    "chunks": Role.CHUNKS,
+}
+EDGE_NAMES = {
+    "source": Role.SOURCE,
+    "target": Role.TARGET,
+    "relation": Role.TYPE,
+    "weight": Role.WEIGHT,
+    "relation_description": Role.DESCRIPTION,
+    "source_name": Role.SOURCE_NAME,
+    "target_name": Role.TARGET_NAME,
+    "source_type": Role.SOURCE_TYPE,
+    "target_type": Role.TARGET_TYPE,
+}
+TABLE_NAMES = ("nodes", "edges")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """named: role → column, and `nodes` and `edges` → a table of several."""
+
+    named: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str) -> Columns:
+        """`source=head_entity,name=label`. Raises UsageError."""
+        parts = [part.partition("=") for part in text.split(",")]
+        for role, _, column in parts:
+            if not column.strip():
+                raise UsageError(
+                    "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
+                    part=repr(role.strip()),
+                )
+        named = {role.strip().replace("-", "_"): column.strip() for role, _, column in parts}
+        return cls.checked(named, "--columns")
+
+    @classmethod
+    def checked(cls, named: Mapping[str, str], place: str) -> Columns:
+        known = [*NODE_NAMES, *EDGE_NAMES, *TABLE_NAMES]
+        for role in named:
+            if role not in known:
+                raise unknown(place, role, known)
+        return cls(named)
+
+    @classmethod
+    def read(cls, path: Path) -> Columns:
+        """Of a YAML file `role: column`. Raises GraphError, UsageError."""
+        return cls.checked(columns_in(path, GraphError), str(path))
+
+    @property
+    def sha256(self) -> str:
+        text = "\n".join(f"{role}={column}" for role, column in sorted(self.named.items()))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def roles(self, names: Mapping[str, str], columns: Iterable[str]) -> dict[str, str]:
+        """Column → role, of the columns that a table has. names: `NODE_NAMES` or `EDGE_NAMES`."""
+        there = set(columns)
+        return {self.named[name]: role for name, role in names.items() if self.named.get(name) in there}
+
+    def tables(self, role: str) -> list[str]:
+        """The tables that the user names: `edges=knows+likes`, `nodes=none`."""
+        return [name for name in self.named.get(role, "none").split("+") if name != "none"]
+
+    def check(self, columns: Iterable[str], place: object) -> None:
+        """Raises GraphError for a column that no table of the file has."""
+        there = dict.fromkeys(columns)
+        for role, column in self.named.items():
+            if column not in there and role not in TABLE_NAMES:
+                raise GraphError.at(
+                    place,
+                    "no column {column} for {role}; the file has: {columns}",
+                    column=repr(column),
+                    role=role,
+                    columns=listed(there),
+                )
+
+
+def listed(columns: Iterable[str]) -> str:
+    names = list(columns)
+    return (", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")) or "none"
+
+
+NONE = Columns()
