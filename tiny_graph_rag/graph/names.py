@@ -228,7 +228,7 @@ def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
     if "(" in name or "[" in name or "（" in name:
         from tiny_graph_rag.language.name_forms import long_and_short  # few names need it
 
-        yield from ((VARIANT, form) for form in long_and_short(name) or () if form)
+        yield from ((VARIANT, form) for form in long_and_short(name) or ())
     if not name.isascii() and (plain := without_accents(name)) != name:
         yield PLAIN, plain
 

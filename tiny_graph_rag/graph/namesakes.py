@@ -17,7 +17,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.name_forms import (
-    begin_alike,
     core_of,
     is_abbreviation,
     is_other_script,
@@ -67,9 +66,9 @@ def abbreviations(graph: KnowledgeGraph) -> list[Abbreviation]:
             if (in_name and not is_other_script(long, short))
             or _may_mean(graph, row, long, {source, *by_long})
         }
-        is_clear = bool(short) and len(longs[fold(short)]) == 1
+        is_clear = len(longs[fold(short)]) == 1
         rows = by_long | ({source} if in_name else set()) | (by_short if is_clear else set())
-        unclear = () if is_clear or not short else tuple(sorted(by_short - rows))
+        unclear = () if is_clear else tuple(sorted(by_short - rows))
         if len(rows) > 1 or unclear:
             abbreviated.append(Abbreviation(short, long, source, tuple(sorted(rows)), in_name, unclear))
     return abbreviated
@@ -115,6 +114,6 @@ def _in_descriptions(graph: KnowledgeGraph, index: NameIndex) -> Iterator[tuple[
             words = text[max(0, match.start() - BEFORE) : match.start()].split()[-LONGEST:]
             for first in range(len(words) - 1):
                 long = " ".join(words[first:])
-                if index.resolve(long)[0] and begin_alike(short, long) and is_abbreviation(short, long):
+                if index.resolve(long)[0] and is_abbreviation(short, long):
                     yield long, short, row, False
                     break

@@ -112,8 +112,8 @@ IS_PLAIN = re.compile("[\0-\u02ff\u2010-\u206f가-힣]*")  # nothing unspaced, n
 HAS_UNSPACED = f"[{UNSPACED}]"
 # Places inside a word where a name may end: next to unspaced characters, before Hangul.
 _DIVISION = f"(?<!^)(?:(?=[가-힣{UNSPACED}])|(?<=[{UNSPACED}]))(?!$)"
-# 山 in 山の, not in 山田.
-_ALONE = f"(?<![{HAN}])[{HAN}](?![{HAN}])|(?<![{ALPHABETS}])[{ALPHABETS}](?![{ALPHABETS}])"
+# 山 in 山田, not in 山の.
+_IN_A_RUN = "|".join(f"(?<=[{script}])[{script}]|[{script}](?=[{script}])" for script in (HAN, ALPHABETS))
 
 
 class Cut(NamedTuple):
@@ -182,8 +182,7 @@ class Text(NamedTuple):
         """Whether it is one character of an unspaced script in a run of the same script (山 in 山田)."""
         if end - start > 1 or IS_PLAIN.fullmatch(self.kept[start:end]):
             return False
-        is_one = re.match(HAS_UNSPACED, self.kept[start]) is not None
-        return is_one and re.compile(_ALONE).match(self.whole, self.firsts[start]) is None
+        return re.compile(_IN_A_RUN).match(self.whole, self.firsts[start]) is not None
 
     def cuts(self) -> list[Cut]:
         """The text cut wherever a name may begin or end."""

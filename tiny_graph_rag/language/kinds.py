@@ -112,7 +112,7 @@ _ASKED = {
     ),
 }
 # Kinds of things, but no relation to one: where something is asks for no country.
-_NO_RELATIONS = table("city country town region family group organization man woman character")
+NO_RELATIONS = table("city country town region family group organization man woman character")
 KINDS_ASKED = frozenset[str]().union(*_ASKED.values())
 
 
@@ -123,11 +123,6 @@ def asked_kind(word: str) -> frozenset[str]:
         if word in starts or word.startswith(tuple(start for start in starts if not start.isascii())):
             return kinds
     return frozenset()
-
-
-def relation_asked(word: str) -> frozenset[str]:
-    """The same in words that relations may have: `when` → time, date, year …"""
-    return asked_kind(word) - _NO_RELATIONS
 
 
 @cache

@@ -17,7 +17,6 @@ from itertools import islice, takewhile
 from msgspec import Struct
 
 from tiny_graph_rag.language.folding import (
-    HAS_HANGUL,
     fold,
     folded_letters,
     nfc,
@@ -83,9 +82,8 @@ SHORTEST_MISSPELT = 5  # letters of a word, those of Hangul taken apart
 def long_and_short(name: str) -> tuple[str, str] | None:
     """`Basal Cell Carcinoma (BCC)` and `BCC (Basal Cell Carcinoma)` → (long form, abbreviation).
 
-    Letters behind a name in another script stand for it too: 다발성 경화증(MS). The abbreviation is "" where
-    the letters stand for its last words only: no report by a Lead Line Supervisor (LLS) is the LLS. None
-    where the brackets hold anything else: a year, a place, another language.
+    Letters behind a name in another script stand for it too: 다발성 경화증(MS). None where the brackets hold
+    anything else: a year, a place, another language.
     """
     is_long = len(name) > LONGEST_NAME  # a text is no name, and its white space would be tried at each place
     match = None if is_long else BRACKETED.fullmatch(name)
@@ -95,20 +93,13 @@ def long_and_short(name: str) -> tuple[str, str] | None:
         return match["before"], match["inside"]
     for long, short in ((match["before"], match["inside"]), (match["inside"], match["before"])):
         if is_abbreviation(short, long):
-            return long, short if begin_alike(short, long) else ""
+            return long, short
     return None
 
 
-def begin_alike(short: str, long: str) -> bool:
-    """Whether letters stand for all of a name, articles and U.S. left out. Korean names lose their first
-    syllables."""
-    words = NUMBER_OR_WORD.findall(_plain(long))
-    first = next((word for word in words if word not in ARTICLES and len(word) > 1 and word != "us"), " ")
-    return bool(HAS_HANGUL.match(short)) or first[0] == _plain(short)[:1]
-
-
 def is_abbreviation(short: str, long: str) -> bool:
-    """Whether the characters of `short` stand in `long` in this order, the first one at the start of a word.
+    """Whether the characters of `short` stand in `long` in this order, the first one where it begins,
+    articles and U.S. left out: no report by a Lead Line Supervisor is the LLS.
 
     Source: Schwartz & Hearst, PSB 2003: matched from the end; `long` has at most min(n + 5, 2n) words for n
     characters. Of Korean words the syllables stand in this order: 건보공단 for 국민건강보험공단.
@@ -121,7 +112,10 @@ def is_abbreviation(short: str, long: str) -> bool:
         return is_short and not is_cut and is_in_order(map(_at_the_start, letters), syllables)
     if not SHORT_FORM.fullmatch(short) or len(short) >= len(long):
         return False
+    words = [word for word in NUMBER_OR_WORD.findall(text) if word not in ARTICLES and word not in ("u", "s")]
     if len(letters) < 2 or len(text.split()) > min(len(letters) + 5, 2 * len(letters)):
+        return False
+    if not words or words[0][0] != letters[0]:
         return False
     at = len(text)
     for place in range(len(letters) - 1, -1, -1):

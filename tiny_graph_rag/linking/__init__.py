@@ -5,10 +5,8 @@ from tiny_graph_rag.linking.base import (
     LinkedQuestion,
     Linker,
     LinkerMaker,
-    LinkerTask,
     Seed,
     asks_model,
-    linker,
     make_linker,
 )
 
@@ -17,9 +15,7 @@ __all__ = [
     "LinkedQuestion",
     "Linker",
     "LinkerMaker",
-    "LinkerTask",
     "Seed",
     "asks_model",
-    "linker",
     "make_linker",
 ]

@@ -100,27 +100,22 @@ Turns = Sequence[Sequence[Mention]]  # of the earlier turns, oldest first
 
 
 def from_context(
-    text: str,
-    mentions: Sequence[Mention],
-    turns: Turns,
-    kinds: NDArray[np.uint8],
-    *,
-    unsaid: bool,
+    text: str, mentions: Sequence[Mention], turns: Turns, kinds: NDArray[np.uint8], *, unsaid: bool
 ) -> list[Seed]:
     """What the question's pronouns mean; or, where it names nothing at all, what was spoken of last.
 
     mentions: of the question itself. kinds: of each entity of the graph. unsaid: whether a question without
     mention and pronoun may be about what was spoken of last.
     """
-    named = {entity for mention in mentions for entity in mention.entities}
-    taken: dict[Referent, tuple[int, ...]] = {}
+    used = {entity for mention in mentions for entity in mention.entities}
+    known: set[Referent] = set()
     seeds: list[Seed] = []
-    for start, end, reference in pronouns(text):
-        if reference in taken:
-            continue
-        used = named.union(*taken.values())
-        taken[reference] = antecedents = _antecedents(reference, turns, kinds, used)
-        seeds += Seed.sharing(antecedents, text[start:end], start, end, "coreference")
+    for start, end, referent in pronouns(text):
+        if referent not in known:
+            known.add(referent)
+            antecedents = _antecedents(referent, turns, kinds, used)
+            seeds += Seed.sharing(antecedents, text[start:end], start, end, "coreference")
+            used.update(antecedents)
     if unsaid and not seeds and not mentions:
         last = next((turn[-1] for turn in reversed(turns) if turn), None)
         if last is not None:
@@ -128,18 +123,14 @@ def from_context(
     return seeds
 
 
-def _antecedents(
-    reference: Referent, turns: Turns, kinds: NDArray[np.uint8], used: set[int]
-) -> tuple[int, ...]:
-    for wanted in (reference.kinds, reference.otherwise):
+def _antecedents(referent: Referent, turns: Turns, kinds: NDArray[np.uint8], used: set[int]) -> list[int]:
+    for wanted in (referent.kinds, referent.otherwise):
         for turn in reversed(turns):
             fitting = [
-                tuple(entity for entity in mention.entities if kinds[entity] in wanted and entity not in used)
+                [entity for entity in mention.entities if kinds[entity] in wanted and entity not in used]
                 for mention in turn
             ]
-            fitting = [entities for entities in fitting if entities]
-            if fitting:
-                if reference == THEY:
-                    return tuple(dict.fromkeys(entity for entities in fitting for entity in entities))
-                return fitting[-1]
-    return ()
+            if any(fitting):
+                every = dict.fromkeys(entity for entities in fitting for entity in entities)
+                return list(every) if referent == THEY else [*filter(None, fitting)][-1]
+    return []

@@ -79,7 +79,9 @@ class ModelLinker(Linker):
             mentions = read_mentions(reply.text) if reply else ()
             seeds = chosen(question, [part for mention in mentions for part in self._meant(mention)])
             tried = () if seeds else mentions
-            error, spent = _error(outcome), Spent.on(outcome, price)
+            error, spent = outcome.error, Spent.on(outcome, price)
+            if error not in (None, NOT_ASKED):
+                error = said("linking failed: {error}", error=error)
             linked.append(LinkedQuestion(example.query, seeds, example.id, error, spent, tried))
         return linked
 
@@ -123,9 +125,3 @@ def read_mentions(text: str) -> tuple[str, ...]:
     if not isinstance(mentions, list) or not all(isinstance(mention, str) for mention in mentions):
         raise ValueError(said("'mentions' must be a list of names, got {got}", got=json_kind(mentions)))
     return tuple(dict.fromkeys(mention.strip() for mention in mentions if mention.strip()))
-
-
-def _error(outcome: Outcome) -> str | None:
-    if outcome.error is None or outcome.error == NOT_ASKED:
-        return outcome.error
-    return said("linking failed: {error}", error=outcome.error)

@@ -251,14 +251,11 @@ class GoldLinker(Linker):
         those by name count."""
         gold = []
         for example, question in zip(examples, linked, strict=True):
-            seeds = self._seeds(question, example.seed_entities or ())
-            tried = () if seeds else (example.seed_entities or ())
-            gold.append(LinkedQuestion(example.query, seeds, example.id, tried=tried))
+            names = example.seed_entities or ()
+            meant = [(name, self.named.finder.names.resolve(name)[0], "gold") for name in names]
+            seeds = tuple([replace(seed, rule="gold") for seed in chosen(question, meant)])
+            gold.append(LinkedQuestion(example.query, seeds, example.id, tried=() if seeds else names))
         return gold
-
-    def _seeds(self, linked: LinkedQuestion, names: Sequence[str]) -> tuple[Seed, ...]:
-        meant = [(name, self.named.finder.names.resolve(name)[0], "gold") for name in names]
-        return tuple(replace(seed, rule="gold") for seed in chosen(linked, meant))
 
 
 @linker("none", "no seeds, for retrievers that don't need them")

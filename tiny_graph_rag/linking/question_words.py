@@ -22,10 +22,10 @@ from tiny_graph_rag.language.folding import folded_letters, scripts_of
 from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.kinds import (
     KINDS_ASKED,
+    NO_RELATIONS,
     Kind,
     asked_kind,
     kind_of_type,
-    relation_asked,
     synonyms,
 )
 from tiny_graph_rag.language.words import (
@@ -207,7 +207,7 @@ class RelationWords:
             for other, grade in self._similar.to(word):
                 for type_, place in self._holders[other]:
                     yield self._weight[grade], place, type_
-        kinds = relation_asked(word)
+        kinds = asked_kind(word) - NO_RELATIONS
         for other in self._holders if kinds else ():
             if not kinds.isdisjoint((other, singular(other))):
                 for type_, place in self._holders[other]:
