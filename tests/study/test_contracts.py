@@ -23,6 +23,7 @@ from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.study.evaluate import Evaluation, evaluate
 from tiny_graph_rag.study.explanation import reached_by_names
 from tiny_graph_rag.study.sweep import Plan, sweep
+from tiny_graph_rag.study.trials import Trials
 from tiny_graph_rag.study.waterfall import OF_NAMES, Verdict
 
 NAMES = ("Anna", "Bert", "Carl", "Dora", "Emil", "Fritz", "Greta", "Heidi")
@@ -137,10 +138,10 @@ def test_eval_and_sweep_give_one_number_for_one_setting(tmp_path: Path, world: A
 @given(world=worlds())
 def test_causes_speak_of_the_names_as_the_linker_by_names_does(tmp_path: Path, world: Any) -> None:
     """No reference is lost earlier by its cause than by the verdict of a run from the names alone."""
-    both, *_ = evaluated(tmp_path, world, linker="names+text")
+    both, graph, examples, config = evaluated(tmp_path, world, linker="names+text")
     names, *_ = evaluated(tmp_path, world, linker="names")
     found = both.explanation.diagnosis
-    by_names = reached_by_names(both.graph, both.judgments, both.linked, found)
+    by_names = reached_by_names(Trials.of(graph, examples), both.linked, both.run, found, config)
     of_texts = np.array([bool(one.by_text) for one in both.linked], dtype=bool)[found.questions]
     missed = (found.verdicts != Verdict.HIT) & of_texts
     lost = np.isin(names.explanation.diagnosis.verdicts, OF_NAMES)

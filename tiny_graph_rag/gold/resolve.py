@@ -37,10 +37,6 @@ class Reference(Struct, frozen=True):
     item: int
     shares_entity: bool = False
 
-    @property
-    def is_ambiguous(self) -> bool:
-        return len(self.entities) > 1
-
 
 class Named(Struct, frozen=True):
     """A name of the gold set with the entities that have it, and the rule that found them."""
@@ -73,17 +69,13 @@ class References(Sequence[tuple[Reference, ...]]):
     def __getitem__(self, row):  # type: ignore[no-untyped-def]
         if isinstance(row, slice):
             return [self[number] for number in range(*row.indices(len(self)))]
-        first, last = self.offsets[range(len(self))[row]], self.offsets[1:][row]
-        return tuple(
-            Reference(named.name, grade, named.entities, named.resolved_by, item, shares)
-            for named, grade, item, shares in zip(
-                map(self.named.__getitem__, self.codes[first:last].tolist()),
-                self.grades[first:last].tolist(),
-                self.items[first:last].tolist(),
-                self.shares[first:last].tolist(),
-                strict=True,
-            )
-        )
+        rows = slice(self.offsets[range(len(self))[row]], self.offsets[1:][row])
+        columns = (column[rows].tolist() for column in (self.codes, self.grades, self.items, self.shares))
+        references = []
+        for code, grade, item, shares in zip(*columns, strict=True):
+            named = self.named[code]
+            references.append(Reference(named.name, grade, named.entities, named.resolved_by, item, shares))
+        return tuple(references)
 
     @property
     def questions(self) -> NDArray[np.int64]:
@@ -121,17 +113,13 @@ class References(Sequence[tuple[Reference, ...]]):
         codes: dict[Named, int] = {}
         named = [codes.setdefault(Named(e.name, e.entities, e.resolved_by), len(codes)) for e in every]
         return cls(
-            _offsets(rows),
+            np.cumsum([0, *map(len, rows)], dtype=np.int64),
             list(codes),
             np.array(named, dtype=np.int32),
             np.array([reference.grade for reference in every], dtype=np.int32),
             np.array([reference.item for reference in every], dtype=np.int32),
             np.array([reference.shares_entity for reference in every], dtype=bool),
         )
-
-
-def _offsets(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:
-    return np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
 
 class Judgments(Struct, frozen=True, eq=False):

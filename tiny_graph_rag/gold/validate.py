@@ -156,7 +156,7 @@ def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Vali
         missing=missing,
         by_alias=levels["alias"],
         by_form=levels["form"],
-        ambiguous=sum(reference.is_ambiguous for reference in flat),
+        ambiguous=sum(len(reference.entities) > 1 for reference in flat),
         shared=sum(reference.shares_entity for reference in flat),
         names_all=sum(names_all),
         ceiling=float((found[scored] / relevant[scored]).mean()) if scored.any() else math.nan,
@@ -218,7 +218,7 @@ def check_references(
                 elif text is NOT_IN_GRAPH:
                     values["nearest"] = ", ".join(f"{one.name} ({one.likeness:.2f})" for one in near)
                 yield Finding.about(example, "error", "not in graph", text, **values)
-            elif reference.is_ambiguous:
+            elif len(reference.entities) > 1:
                 values["n"] = str(len(reference.entities))
                 values["bearers"] = ", ".join(ids[entity] for entity in reference.entities)
                 yield Finding.about(example, "warning", "ambiguous", AMBIGUOUS, **values)

@@ -97,19 +97,22 @@ def gold_links(
 
 
 def reached_by_names(
-    graph: KnowledgeGraph, judgments: Judgments, linked: Sequence[LinkedQuestion], found: Diagnosis
+    trials: Trials, linked: Sequence[LinkedQuestion], run: Run, found: Diagnosis, config: Config
 ) -> NDArray[np.int8]:
     """(items,): the verdicts, but of what was missed in a question with seeds by text: how far paths from the
-    seeds that it names lead, BELOW_DEPTH where they lead to it within the hops."""
-    missed = unique(found.questions[found.verdicts != Verdict.HIT]).tolist()
+    seeds that it names lead, BELOW_DEPTH where they lead to it within the hops. What is listed without the
+    cost of a seed by text was reached by them."""
+    is_open, prices = found.verdicts != Verdict.HIT, config.ranking
+    if run.parts is not None and min(prices.text_seed, prices.untyped_text_seed) > 1e-6:
+        is_open &= np.append(run.parts[:, 0], 1)[found.rows] > 0  # row -1: not listed
+    missed = unique(found.questions[is_open]).tolist()
     rows = [row for row in missed if linked[row].by_text]
     named = [replace(linked[row], seeds=linked[row].named) for row in rows]
-    return _verdicts_again(graph, judgments, named, rows, Run.empty(len(rows)), found)
+    return _verdicts_again(trials, named, rows, Run.empty(len(rows)), found)
 
 
 def from_gold_seeds(
-    graph: KnowledgeGraph,
-    judgments: Judgments,
+    trials: Trials,
     retriever: Retriever,
     linked: Sequence[LinkedQuestion],
     gold: Sequence[LinkedQuestion],
@@ -124,7 +127,7 @@ def from_gold_seeds(
     ideal: tuple[WaterfallStep, ...] = ()
     if len(other) <= ASKED_AGAIN:
         asked = [gold[row] for row in other]
-        again = _verdicts_again(graph, judgments, asked, other, retriever.retrieve(asked), found)
+        again = _verdicts_again(trials, asked, other, retriever.retrieve(asked), found)
         ideal = found.waterfalls({"": rows}, again)[""]
     named = [{seed.entity for seed in linked[row].named} for row in rows.tolist()]
     given = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
@@ -141,16 +144,16 @@ def from_gold_seeds(
 
 
 def _verdicts_again(
-    graph: KnowledgeGraph,
-    judgments: Judgments,
+    trials: Trials,
     asked: Sequence[LinkedQuestion],
     rows: Sequence[int],
     run: Run,
     found: Diagnosis,
 ) -> NDArray[np.int8]:
     """(items,): the verdicts, those of the questions `rows` by this run from these seeds."""
-    verdicts, mine = found.verdicts.copy(), judgments.of_questions(np.array(rows, dtype=np.int64))
-    again = diagnose(graph, asked, run, mine, judge(run, mine), found.limits, found.cutoff)
+    verdicts, judgments = found.verdicts.copy(), trials.judgments
+    mine = judgments.of_questions(np.array(rows, dtype=np.int64))
+    again = diagnose(trials.graph, asked, run, mine, judge(run, mine), found.limits, found.cutoff)
     verdicts[stretches(judgments.item_offsets[rows], judgments.relevant[rows])] = again.verdicts
     return verdicts
 
@@ -252,8 +255,8 @@ def explain(
         is_misnamed[row] = bool(seeds) and seeds.isdisjoint(seed.entity for seed in other.named)
     if limits.walks:
         rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
-        at_fault = causes(found, reached_by_names(graph, judgments, linked, found), is_misnamed)
-        gold_seeds = from_gold_seeds(graph, judgments, retriever, linked, gold, rows, found)
+        at_fault = causes(found, reached_by_names(trials, linked, run, found, config), is_misnamed)
+        gold_seeds = from_gold_seeds(trials, retriever, linked, gold, rows, found)
         if config.retrieval.linker not in ("gold", "none"):
             unlinked = unlinked_questions(examples.examples, questions, relevant)
     return Explanation(
@@ -300,8 +303,9 @@ def missed_walks(
     """
     missed = np.flatnonzero(found.beyond_hops | (found.verdicts == Verdict.BELOW_DEPTH))
     walks: dict[int, list[int]] = {}
-    for question in distinct(found.questions[missed])[0][:QUESTIONS_WALKED].tolist():
-        items = missed[found.questions[missed] == question].tolist()
+    questions = found.questions[missed]
+    for question in distinct(questions)[0][:QUESTIONS_WALKED].tolist():
+        items = missed[questions == question].tolist()
         seeds = [seed.entity for seed in linked[question].seeds]
         targets = distinct(found.entities[items])[0].tolist()
         mine = shortest_paths(graph.adjacency, graph.name_rank, seeds, targets)

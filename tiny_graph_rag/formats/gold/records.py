@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from tiny_graph_rag.formats.records import (
@@ -104,7 +105,7 @@ def ours(
     meant = {key: field for key, field in meant.items() if key in keys and not is_ours(row)}
     found: dict[str, Any] = {}
     taken: dict[str, str] = {}
-    for field, wanted in _spellings(keys, meant, own=own).items():
+    for field, wanted in _spellings(frozenset(keys), tuple(meant.items()), own=own).items():
         for name in (keys[key] for key in wanted if key in keys and keys[key] not in taken):
             as_it_is = own and folded(name) in (field, OLD_NAMES.get(field))
             value = row[name] if as_it_is else _converted(field, row[name], row, table=table)
@@ -179,8 +180,11 @@ def _is_prose(value: Any) -> bool:
     )
 
 
-def _spellings(keys: Mapping[str, str], meant: Mapping[str, str], *, own: bool) -> dict[str, tuple[str, ...]]:
-    """Field → the keys under which it may stand in this record, by what else the record holds."""
+@lru_cache
+def _spellings(keys: frozenset[str], pairs: tuple[Any, ...], *, own: bool) -> dict[str, tuple[str, ...]]:
+    """Field → the keys under which it may stand in a record, by what else the record holds. pairs: as
+    `fields_meant` has them."""
+    meant = dict(pairs)
     files = {key for key, field in meant.items() if field == "reference_chunks"}
     spelled = {field: tuple(key for key in wanted if key not in files) for field, wanted in FIELDS.items()}
     if not own:

@@ -202,13 +202,16 @@ def _reference(reference: Relation | str) -> dict[str, str]:
 def confusion(evaluation: Evaluation, row: int) -> tuple[list[int], list[int], list[str]]:
     """The entities that the first k of a question hold correctly and wrongly, and the references missed."""
     judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
+    references = evaluation.judgments.references
+    rows = slice(*references.offsets[row : row + 2].tolist())
+    pairs = zip(references.codes[rows].tolist(), references.items[rows].tolist(), strict=True)
     ranks = list(zip(judged.rows[row, :cutoff].tolist(), judged.items[row, :cutoff].tolist(), strict=True))
     ranked, first_item = evaluation.run.entities, int(evaluation.judgments.item_offsets[row])
     filled = {item - first_item for _, item in ranks if item != NO_ITEM}
     return (
         [int(ranked[place]) for place, item in ranks if item != NO_ITEM],
         [int(ranked[place]) for place, item in ranks if item == NO_ITEM and place != NO_ROW],
-        [one.name for one in evaluation.judgments.references[row] if one.item not in filled],
+        [references.named[code].name for code, item in pairs if item not in filled],
     )
 
 
