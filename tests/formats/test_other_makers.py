@@ -318,6 +318,11 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
         json.dumps([{"consulta": QUESTION, "expect": ["a/b.md"], "context": {"agency": "Finance"}}]),
         {"reference_chunks": ("a/b.md",), "context": ()},
     ),
+    (
+        "laws.json",
+        json.dumps([{"question": QUESTION, "relevant": [{"law": "Bees Act", "article": 3}]}]),
+        {"reference_chunks": ("Bees Act 3",)},
+    ),
     ("slugs.yaml", f"- question: {QUESTION}\n  sources: [01-bees]\n", {"reference_chunks": ("01-bees",)}),
     ("a run's.json", json.dumps([{**ASKED, "sources": ["a.md"]}]), {"reference_chunks": ()}),
     (  # what a key holds in all records decides

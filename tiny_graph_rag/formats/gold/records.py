@@ -329,9 +329,12 @@ def _chunks(value: Any) -> list[str] | None:
 
 
 def _id_in(item: Mapping[str, Any]) -> Any:
-    """The id that a passage or a judgment names, None where it names none."""
+    """The id that a passage or a judgment names, else the names of its parts (law and article) together; None
+    where it names none."""
     ids = {folded(key): id for key, id in item.items() if f"_{folded(key)}".endswith("_id") and is_id(id)}
-    return next((ids[key] for key in sorted(ids, key=_is_whole)), None)
+    parts = [str(part) for part in item.values() if is_id(part) and len(str(part)) <= LONGEST_NAME]
+    has_parts = len(parts) == len(item) > 1 and not {*TEXT_KEYS, *GRADE_NAMES} & {*map(folded, item)}
+    return next((ids[key] for key in sorted(ids, key=_is_whole)), " ".join(parts) if has_parts else None)
 
 
 def _is_whole(key: str) -> bool:
