@@ -290,8 +290,8 @@ def _are_facts(table: Table) -> bool:
 
 
 def _below(document: dict[str, Any]) -> list[Table]:
-    """The tables deeper in an object: `{"elements": …}`, `{"graph": …}`, documents by their names, or the one
-    list of objects that there is."""
+    """The tables deeper in an object: `{"elements": …}`, `{"graph": …}`, documents by their names, or its
+    lists of objects."""
     found = [
         tables_of(value)
         for key, value in document.items()
@@ -301,8 +301,11 @@ def _below(document: dict[str, Any]) -> list[Table]:
     parts = parts or [part for part in found if part][:1]
     if parts:
         return parts[0] if len(parts) == 1 else _joined(parts)
-    only = [objects for value in document.values() if (objects := _objects_in(value))]
-    tables = _of_list(only[0]) if len(only) == 1 else []
+    lists = {key: objects for key, value in document.items() if (objects := _objects_in(value))}
+    if len(lists) > 1:  # whose objects name each other
+        rows = [{"type": key, **row} for key, objects in lists.items() for row in objects]
+        return [] if names_ends(columns_of(rows)) else with_related(Table.of_records(flat(rows), "entities"))
+    tables = _of_list(*lists.values()) if lists else []
     is_graph = tables and tables[-1].rows and (len(tables) > 1 or names_ends(tables[-1].names))
     return tables if is_graph else []
 
@@ -336,6 +339,10 @@ def _of_list(values: list[Any]) -> list[Table]:
     """Of a list of relations, of both, or of documents with lists of their own."""
     if _are_documents(values):
         return _joined(list(map(tables_of, values)))
+    if all(
+        isinstance(several, list) and _objects_in(several) for several in values
+    ):  # such as generations of a family
+        values = [row for several in values for row in several]
     rows = flat(_with_keys(values))
     ends = edge_roles(Table.of_records(rows))
     if not has_ends(ends):
@@ -405,15 +412,9 @@ def _passages(values: list[Any]) -> list[dict[str, str]]:
 def _of_adjacency(document: dict[str, Any]) -> list[Table]:
     """Of `{"Ann": ["Ben"]}`, `{"Ann": {"knows": ["Ben"]}}`, `{"Ann": {"Ben": {…}}}`, where most of what is
     pointed at is a key as well: else any settings would be a graph."""
-    inner = [value for value in document.values() if isinstance(value, dict)]
-    told = {*NODE_KEYS[Role.TYPE], *NODE_KEYS[Role.DESCRIPTION]}
-    described = sum(
-        any(key_of(key) in told and isinstance(value[key], str) for key in value) for value in inner
-    )
-    if 2 * described > len(document):  # properties of entities, of which some may be neighbours
-        rows = rows_in(document)
-        relations = related(Table.of_records(rows, "entities"))
-    else:
+    rows = rows_in(document)
+    relations = [] if names_ends(columns_of(rows)) else related(Table.of_records(rows, "entities"))
+    if not relations:
         rows = [{"id": key} for key in document]
         relations = _neighbours(document, ())
         targets = {text_of(relation["target"]) for relation in relations}

@@ -171,7 +171,7 @@ class Rows:
         blocks = self._placed(rows_of)
         lost = sum(int(((block["sources"] < 0) | (block["targets"] < 0)).sum()) for block in blocks)
         relations = sum(len(block["sources"]) for block in blocks)
-        if 2 * lost > relations and any(row >= 0 for row in rows_of.values()):
+        if 3 * lost > relations and any(row >= 0 for row in rows_of.values()):
             for end in (end for end, row in rows_of.items() if row < 0):
                 rows_of[end] = len(self.names)
                 self.entity(end, name=end)
@@ -284,7 +284,7 @@ def fill_entities(rows: Rows, table: Table, given: Columns = NONE, lexical: Coll
     columns = (table.of(role) for role in (Role.ID, Role.NAME, Role.DESCRIPTION, Role.CHUNKS))
     for row, (id, name, description, chunks) in enumerate(zip(*columns, strict=True)):
         name = text_of(name[0]) if isinstance(name, list) and name else text_of(name)
-        id = text_of(id).strip() or name.strip()
+        id, name = text_of(id).strip() or name.strip(), name.strip(" ")
         if not id:
             keys = listed(name for name in table.names if table.cells(name)[row] is not None)
             rows.problem(f"{table.name}[{row}]", "wanted 'id' or 'name', got the keys {listed}", listed=keys)
