@@ -97,7 +97,7 @@ def test_what_was_tried_is_what_eval_says_of_it(tale: Path, run_cli) -> None:
 def test_a_search_by_words_is_tried_where_questions_link_to_nothing(own_folder: Path, run_cli) -> None:
     question = {"id": "unlinked", "query": "What is owned?", "reference_entities": ["Rex"]}
     write_set(own_folder, "t", ["Ann Lee", "Rex"], [("Ann Lee", "OWNS", "Rex")], question)
-    run_cli("eval --dataset t-eval.jsonl -o ./r.json --retriever bfs-plain")
+    run_cli("eval --dataset t-eval.jsonl -o ./r.json --retriever bfs-plain --linker names")
     tried = read_json(own_folder / "r.json")["summary"]["decision"]["tried"]
     assert {record["label"]: record["against"] for record in tried}["--retriever bm25"] == "no_seed"
     said = run_cli("query", "What is owned?", "-g", "t-KG.json", "--retriever", "bm25").stdout

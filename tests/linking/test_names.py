@@ -172,6 +172,18 @@ def test_a_name_may_be_inflected_in_a_language_without_a_list(
     assert sorted(found) == sorted(seeds)
 
 
+def test_what_stands_around_an_entity_counts_where_nothing_else_is_known() -> None:
+    graph = KnowledgeGraph.from_triples([("Ann", "FOUNDED", "Kettle Works"), ("Bo", "LEFT", "Kettle Works")])
+    linker = make_linker(graph, NameIndex.of(graph), Config())
+    asked = ("Who founded it?", "Who founded what Bo left?", "Who hums?")
+    found = [
+        [(graph.entities.names[seed.entity], seed.mention, seed.rule) for seed in linked.seeds]
+        for linked in linker.link([Example("q", text, ()) for text in asked])
+    ]
+    around = [("Ann", "founded", "text"), ("Kettle Works", "founded", "text")]
+    assert found == [around, [("Bo", "Bo", "exact")], []]
+
+
 STORY = ["나", "닭", "집", "점순", "점순네 수탉", "닭싸움", "고집", "것", "이순신", "봄"]
 
 

@@ -6,7 +6,7 @@ Linking by the gold set, or without any seeds, judges retrieval apart from linki
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import compress
 from typing import Self
@@ -21,7 +21,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
+from tiny_graph_rag.graph.text_index import NO_ROWS, Bits, TextIndex, content_stem
 from tiny_graph_rag.language.kinds import kinds_of_entities
 from tiny_graph_rag.language.words import is_in_listed_language, likeness, words_of, words_tried
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
@@ -142,7 +142,7 @@ class NameAndTextLinker(Linker):
         if inflected:
             question = replace(question, seeds=in_text_order([*question.seeds, *inflected]))
             masked = without_seeds(question)
-        seeds = self._seeds(tuple(tokens(masked)[0].values()))
+        seeds = self._seeds(tuple(tokens(masked)[0].values()), bool(question.seeds))
         if not seeds:
             return question
         return replace(question, seeds=(*question.seeds, *seeds), tried=())
@@ -183,26 +183,32 @@ class NameAndTextLinker(Linker):
         texts = len(self.index.own_bits(stem).entities) if stem is not None else 0
         return texts >= max(FEWEST_TEXTS, COMMON_SHARE * len(self.graph))
 
-    def _seeds_of(self, words: tuple[str, ...]) -> tuple[Seed, ...]:
+    def _seeds_of(self, words: tuple[str, ...], is_named: bool) -> tuple[Seed, ...]:
         stems = content_stems_of(words)
         if not stems:
             return ()
-        entities, bits = self.index.total(map(self.index.own_bits, stems))
+        bits_of = self.index.own_bits
+        entities, bits = self.index.total(map(bits_of, stems))
+        if not len(entities) and not is_named:  # what stands around an entity is better than nothing
+            bits_of = self.index.bits
+            entities, bits = self.index.total(map(bits_of, stems))
         near = np.flatnonzero(bits >= NEAR_BEST * bits.max(initial=0))
         best = near[np.lexsort((self.graph.name_rank[entities[near]], -bits[near]))]
         best = best[: self.ranking.text_seeds]
         seeds = entities[best]
-        held = words_held(self.index, words, seeds)
+        held = words_held(bits_of, words, seeds)
         return tuple(
             Seed(entity, " ".join(its), None, None, TEXT, 1 / len(best))
             for entity, its in zip(seeds.tolist(), held, strict=True)
         )
 
 
-def words_held(index: TextIndex, words: Iterable[str], entities: NDArray[np.int64]) -> list[tuple[str, ...]]:
-    """Of each entity those of the words that its own texts hold, each once, in order."""
+def words_held(
+    bits_of: Callable[[str], Bits], words: Iterable[str], entities: NDArray[np.int64]
+) -> list[tuple[str, ...]]:
+    """Of each entity those of the words that its texts hold, each once, in order. bits_of: a stem's."""
     stems = {word: stem for word in words if (stem := content_stem(word)) is not None}
-    told = [index.own_bits(stem) for stem in stems.values()]
+    told = [bits_of(stem) for stem in stems.values()]
     holds = np.array([found_in(bits.entities[bits.bits > 0], entities) for bits in told]).T.tolist()
     return [tuple(compress(stems, its)) for its in holds or [()] * len(entities)]
 

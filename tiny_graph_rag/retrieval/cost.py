@@ -193,7 +193,7 @@ class TextScores:
     def words_in(self, question: LinkedQuestion, entity: int) -> tuple[str, ...]:
         """The question's words outside its mentions that the entity's own texts hold, in order."""
         words = tokens(without_seeds(question))[0].values()
-        return words_held(self.index, words, np.array([entity]))[0]
+        return words_held(self.index.own_bits, words, np.array([entity]))[0]
 
     def _neighbour(self, rows: NDArray[np.int64], bits: Column) -> Column:
         """The most that a neighbour has, of those neighbours with so much that looking at them is cheap."""
