@@ -16,7 +16,7 @@ from tests.tools.bolt_server import BEGIN, PULL, RUN, Answer, BoltServer, node, 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.named import Columns
-from tiny_graph_rag.formats.graphs.neo4j_database import NODES, RELATIONSHIPS
+from tiny_graph_rag.formats.graphs.programs import NODES, RELATIONSHIPS
 
 GIRL = node(10, ["Person", "__Entity__"], {"name": "점순", "embedding": [0.5, 0.25], "born": 1920})
 HEN = node(2, ["Animal", "__Entity__"], {"name": "닭", "description": "쪼인다"})

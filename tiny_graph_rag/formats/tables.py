@@ -370,8 +370,6 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-# --- TREC's lines
-
 _TREC_FIELD = re.compile(r"[^\x01-\x20]+")
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")

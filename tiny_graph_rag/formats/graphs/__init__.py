@@ -136,11 +136,9 @@ def located(
 @cache
 def _snapshot(url: str, query: str | None, cache: Path) -> Path:
     """Once a process: a command that asks twice must get one content."""
-    from tiny_graph_rag.formats.graphs.neo4j_database import database_url, snapshot
+    from tiny_graph_rag.formats.graphs.programs import database_url, snapshot
 
     address = database_url(url)
-    if address is None:
-        raise UsageError("{url}: not a database address; write neo4j://host/database", url=url)
     kept = sha256(f"{address}\n{query or ''}".encode()).hexdigest()[:16]
     return snapshot(address, query, cache / "snapshots" / kept)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs.filling import ENDS, fill_entities, fill_relations
 from tiny_graph_rag.formats.graphs.named import NONE, Columns
 from tiny_graph_rag.formats.graphs.roles import (
     edge_roles,
@@ -20,7 +21,7 @@ from tiny_graph_rag.formats.graphs.roles import (
     node_roles,
     of_role,
 )
-from tiny_graph_rag.formats.graphs.rows import Rows, fill_entities, fill_relations
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import SAMPLE, Table, admin_column, admin_kind, end_text, words_of
 from tiny_graph_rag.formats.words import ENTITY_LISTS, PEOPLE_WORDS, RELATION_LISTS, Role
 from tiny_graph_rag.graph.building import looks_like_id
@@ -61,8 +62,7 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
 
 
 def _ends_of(edges: Sequence[Table], given: Columns) -> set[str]:
-    ends = (Role.SOURCE, Role.TARGET)
-    return {text for table in edges for text in _texts_of(table, edge_roles(table, given), *ends)}
+    return {text for table in edges for text in _texts_of(table, edge_roles(table, given), *ENDS)}
 
 
 def _texts_of(table: Table, roles: Mapping[str, str], *wanted: str) -> list[str]:
@@ -138,11 +138,10 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
     nodes = [by_name[name] for name in chosen["nodes"]]
     if "nodes" not in given.named:
         nodes = _of_entities(rows, [table for table in tables if table not in edges], edges, given)
-    left = [table for table in tables if table not in (*nodes, *edges)]
-    types = {table for table in left for one in (*nodes, *edges) if _name_types(one, table)}
     for table in tables:
         table.is_edges = table in edges
-        if table in left and table not in types:
+    for table in (table for table in tables if table not in (*nodes, *edges)):
+        if not any(_name_types(one, table) for one in (*edges, *nodes)):
             rows.dropped("tables that hold neither entities nor relations", table.name)
     return nodes, edges
 

@@ -25,8 +25,9 @@ from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.assembly import of_tables
 from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.filling import SOME_UNDIRECTED
 from tiny_graph_rag.formats.graphs.named import Columns
-from tiny_graph_rag.formats.graphs.rows import SOME_UNDIRECTED, Rows
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import SEPARATOR, Table, columns_of, key_of
 from tiny_graph_rag.formats.words import NODE_KEYS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph

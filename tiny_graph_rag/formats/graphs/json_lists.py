@@ -84,8 +84,7 @@ def read_lists(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph
 
 def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph:
     """The graph of a JSON document's tables, whoever wrote it. Raises GraphError."""
-    tables = tables_of(document, given)
-    if tables:
+    if tables := tables_of(document, given):
         return of_tables(rows, tables, given)
     if not isinstance(document, dict):
         raise GraphError.at(rows.path, "{wanted}, got {got}", wanted=said(WANTED), got=json_kind(document))

@@ -19,8 +19,9 @@ from tiny_graph_rag.errors import GraphError, optional
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.filling import fill_relations
 from tiny_graph_rag.formats.graphs.graphml import DOCTYPE_REFUSED
-from tiny_graph_rag.formats.graphs.rows import Rows, fill_relations
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table, detail_text, words_of
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph

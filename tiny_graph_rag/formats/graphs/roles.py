@@ -188,12 +188,12 @@ def _add_keys(roles: dict[str, str], table: Table, vocabulary: Mapping[str, tupl
 def _may_be(role: str, table: Table, column: str) -> bool:
     """Whether a column's values fit a role: types are a line each, weights are numbers, groups are none."""
     key = key_of(column)
-    if role == Role.TYPE and any("\n" in text or "<br" in text for text in table.texts(column)):
-        return False  # what a page shows of it
+    if role == Role.TYPE and (
+        column[:1] == "_" or any("\n" in text or "<br" in text for text in table.texts(column))
+    ):
+        return False  # a program's own, such as LlamaIndex's `_node_type`; what a page shows of it
     if role == Role.TYPE and key in ("title", "value"):
         return not any(any(map(str.isdigit, text)) for text in table.texts(column))
-    if role == Role.TYPE and column.startswith("_"):
-        return False  # a program's own, such as LlamaIndex's `_node_type`
     if role == Role.WEIGHT:
         return key in ("weight", "가중치") or not table.texts(column) or not _are_words(table, column)
     return key != "group" or (_are_words(table, column) and not _hold_only(table, column, NO_TYPES))

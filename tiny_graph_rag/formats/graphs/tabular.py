@@ -19,6 +19,7 @@ from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.assembly import of_tables, says
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
+from tiny_graph_rag.formats.graphs.filling import fill_relations
 from tiny_graph_rag.formats.graphs.json_lists import document_of, one_table
 from tiny_graph_rag.formats.graphs.named import EDGE_NAMES, NONE, Columns
 from tiny_graph_rag.formats.graphs.roles import (
@@ -29,7 +30,7 @@ from tiny_graph_rag.formats.graphs.roles import (
     names_entities,
     with_related,
 )
-from tiny_graph_rag.formats.graphs.rows import Rows, fill_relations
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import (
     Table,
     admin_column,
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
-SAMPLED = 1000  # cells of a column that tell what it holds
 STRANGERS = "tables next to it whose entities are in no relation (left out)"
 
 
@@ -229,9 +229,9 @@ def _check_first_line(path: Path, first: Sequence[str], table: Table) -> None:
         raise GraphError.at(
             path, "the file looks like a gold set; give that with --dataset, and the graph with -g"
         )
-    times = table.texts(table.names[-1])[:SAMPLED]
+    times = table.texts(table.names[-1])
     is_dated = len(first) > len(HEADLESS) and all(map(TIME.fullmatch, times))  # temporal triples
-    below = [list(table.cells(name)[1:SAMPLED]) for name in table.names]
+    below = [table.texts(name)[1:] for name in table.names]
     pairs = list(zip(first, below, strict=True))
     again = any(field in column for field, column in pairs)
     numbers = any(column and all(map(is_number, column)) and not is_number(field) for field, column in pairs)
