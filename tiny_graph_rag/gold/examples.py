@@ -11,6 +11,7 @@ from typing import Any
 
 from tiny_graph_rag.columns.arrays import short_repr
 from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Relation
 
@@ -53,6 +54,11 @@ class Example:
     judged: bool = True
     record: Any = field(default=None, compare=False, repr=False)
     order: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Questions are read composed, whoever typed them."""
+        object.__setattr__(self, "query", nfc(self.query))
+        object.__setattr__(self, "context", tuple(map(nfc, self.context)))
 
     @property
     def follows_graph(self) -> bool:

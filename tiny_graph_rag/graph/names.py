@@ -235,10 +235,6 @@ def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
 
 def _without_title(name: str, *, first: bool) -> Iterator[tuple[int, str]]:
     text = Text.of(name)
-    rest = (
-        name[text.span(0, text.ends[0])[1] :]
-        if first
-        else name[: text.span(text.starts[-1], text.ends[-1])[0]]
-    )
+    rest = text.whole[text.bounds(0)[1] :] if first else text.whole[: text.bounds(len(text.words) - 1)[0]]
     if len(fold(rest)) > 1:
         yield VARIANT, rest.strip(" .,")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Literal, NamedTuple
@@ -132,15 +131,14 @@ class Cut(NamedTuple):
 class Text(NamedTuple):
     """The words of a text, one after the other.
 
-    kept: the folded characters of all words, as `fold` gives them; firsts, lasts: of each the first and the
-    last character of `whole` that it came from. words: each folded; starts, ends: its bounds in `kept`;
+    whole: the text, composed. kept: the folded characters of all words, as `fold` gives them; places: of each
+    the character of `whole` that it came from. words: each folded; starts, ends: its bounds in `kept`;
     capitals: whether it begins with one, `I` left out.
     """
 
     whole: str
     kept: str
-    firsts: list[int]
-    lasts: list[int]
+    places: list[int]
     words: list[str]
     starts: list[int]
     ends: list[int]
@@ -148,27 +146,28 @@ class Text(NamedTuple):
 
     @classmethod
     def of(cls, whole: str) -> Text:
-        folded = whole.casefold()
-        firsts: Sequence[int] = range(len(whole))
-        lasts: Sequence[int] = firsts
-        if not whole.isascii() and (len(folded) != len(whole) or folded != nfc(folded)):
-            folded, firsts, lasts = _aligned(whole)
+        whole = nfc(whole)
+        folded, places = whole.casefold(), list(range(len(whole)))
+        if len(folded) != len(whole) or folded != nfc(folded):  # ß is ss
+            letters = list(re.finditer(rf"(?s).[{marks()}]*", whole))
+            forms = [folded_letters(letter.group()) for letter in letters]
+            folded = "".join(forms)
+            places = [letter.start() for letter, form in zip(letters, forms, strict=True) for _ in form]
         parts = spaced(folded)
         if not parts.strip():  # punctuation alone is a name too: ?!
             parts = re.sub(r"\s", " ", folded)
         words = parts.split()
         ends = list(accumulate(map(len, words)))
-        kept = [place for place, letter in enumerate(parts) if letter != " "]
-        firsts, lasts = ([bounds[place] for place in kept] for bounds in (firsts, lasts))
+        places = [place for place, letter in zip(places, parts, strict=True) if letter != " "]
         starts = [0, *ends[:-1]] if ends else []
         capitals = [
-            whole[firsts[start]].isupper() and word != "i" for start, word in zip(starts, words, strict=True)
+            whole[places[start]].isupper() and word != "i" for start, word in zip(starts, words, strict=True)
         ]
-        return cls(whole, "".join(words), firsts, lasts, words, starts, ends, capitals)
+        return cls(whole, "".join(words), places, words, starts, ends, capitals)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text a stretch of `kept` stands."""
-        return self.firsts[start], self.lasts[end - 1] + 1
+        return self.places[start], self.places[end - 1] + 1
 
     def bounds(self, word: int) -> tuple[int, int]:
         """Where in the text a word stands, by its number."""
@@ -182,7 +181,7 @@ class Text(NamedTuple):
         """Whether it is one character of an unspaced script in a run of the same script (山 in 山田)."""
         if end - start > 1 or IS_PLAIN.fullmatch(self.kept[start:end]):
             return False
-        return re.compile(_IN_A_RUN).match(self.whole, self.firsts[start]) is not None
+        return re.compile(_IN_A_RUN).match(self.whole, self.places[start]) is not None
 
     def cuts(self) -> list[Cut]:
         """The text cut wherever a name may begin or end."""
@@ -202,18 +201,3 @@ class Text(NamedTuple):
                 cuts.append(Cut(first + start, first + end, opens, inside))
                 start, opens = end, not inside
         return cuts
-
-
-def _aligned(text: str) -> tuple[str, list[int], list[int]]:
-    """The folded text where folding moves characters; first and last of what each of them came from."""
-    parts: list[str] = []
-    firsts: list[int] = []
-    lasts: list[int] = []
-    # What composing may join: the jamo of a syllable, a letter and its marks.
-    joined = rf"(?s)(?:[\u1100-\u1112][\u1161-\u1175]|[가-힣])[\u11a8-\u11c2]?|.[{marks()}]*"
-    for letter in re.finditer(joined, text):
-        form = folded_letters(letter.group())
-        parts.append(form)
-        firsts += [letter.start()] * len(form)
-        lasts += [letter.end() - 1] * len(form)
-    return "".join(parts), firsts, lasts

@@ -233,7 +233,6 @@ def core_of(spelling: str) -> NameCore:
     other = GLOSS.search(written)
     if other and is_other_script(written[: other.start()], other[1]):
         written, gloss = written[: other.start()], fold(other[1])
-        off.add(Difference.GLOSS)
     letters = folded_letters(written)
     plain = without_accents(letters)
     if plain != letters:
@@ -248,8 +247,6 @@ def core_of(spelling: str) -> NameCore:
         words = [words[0], *(word for word in words[1:-1] if word not in AND), words[-1]]
         off.add(Difference.AND)
     title, words = _without_title(words)
-    if title:
-        off.add(Difference.TITLE)
     singular = [_singular(word) for word in words]
     plurals = sum(one != other for one, other in zip(words, singular, strict=True))
     last = len(words) - 1
@@ -268,12 +265,15 @@ def differences(
     first, second = cores or (core_of(one), core_of(other))
     if not first.text or not second.text or are_distinct(one, other):
         return None
-    for mine, theirs in ((first.title, second.title), (first.gloss, second.gloss)):
-        if mine and theirs and mine != theirs:
-            return None
     changes = set(first.off ^ second.off)
     if first.plurals != second.plurals:
         changes.add(Difference.PLURAL)
+    taken = (Difference.TITLE, first.title, second.title), (Difference.GLOSS, first.gloss, second.gloss)
+    for difference, mine, theirs in taken:
+        if mine and theirs and mine != theirs:
+            return None
+        if mine != theirs:
+            changes.add(difference)
     if first.whole == second.whole:
         changes &= {Difference.ACCENT, Difference.GLOSS}
         if first.written != second.written:
