@@ -12,42 +12,40 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from typer.testing import Result
 
 from tests.conftest import write_kg
 from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, made_from, retriever, rows
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.retrieval import make_retriever
 from tiny_graph_rag.retrieval.bfs import BfsRetriever
 from tiny_graph_rag.retrieval.candidates import walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT
-from tiny_graph_rag.retrieval.paths import CheapestPaths, Reached, ToRank
-from tiny_graph_rag.retrieval.query import mentions_of
-from tiny_graph_rag.retrieval.walk import Layers
-
-MOST = (100, 100)
+from tiny_graph_rag.retrieval.paths import CheapestPaths, Reached, Read
+from tiny_graph_rag.retrieval.walk import Layers, Prices
 
 
-def paths_of(made: BfsRetriever, *, fast: bool = False) -> CheapestPaths:
+def paths_of(made: BfsRetriever, *, fast: bool = False, wanted: int = 100) -> CheapestPaths:
     paths = CheapestPaths(
         made.graph,
         walked_columns(made.graph, made.filters),
-        made.costs,
-        hops=made.settings.hops,
+        Prices.of(made.ranking, typed=made.weights.typed),
+        wanted=wanted,
         exclude_seeds=made.settings.exclude_seeds,
         may_compile=False,
     )
     if fast:
         from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
-        paths._layers = CompiledLayers(paths.graph, paths.prices, paths._layers.explained)
+        paths._layers = CompiledLayers(paths.graph, paths.prices, wanted)
     return paths
 
 
-def rank(paths: CheapestPaths, asked: tuple[Any, ...], hops: int, *, times: int) -> list[Reached]:
-    given = [ToRank(*asked)]
-    return [paths.rank(given, [hops], more=more)[0] for more in range(times - 1, -1, -1)]
+def rank(paths: CheapestPaths, asked: Read, hops: int, *, times: int) -> list[Reached]:
+    return [paths.rank([asked], [hops], more=more)[0] for more in range(times - 1, -1, -1)]
 
 
 def columns(ranked: Reached) -> list[Any]:
@@ -61,13 +59,13 @@ def columns(ranked: Reached) -> list[Any]:
 def test_compiled_and_readable_rank_alike_to_the_last_bit(case: Any) -> None:
     pytest.importorskip("numba")
     _, made, question = made_from(case)
-    reading, mentions, hops = made.reader.read(question), mentions_of(question.seeds), made.settings.hops
-    for asked in (mentions[:1], mentions):
-        readable, compiled = (
-            rank(paths_of(made, fast=fast), (asked, reading, *MOST), hops, times=2) for fast in (False, True)
-        )
+    reading, hops = made.reader.read(question), made.settings.hops
+    for named in range(len(question.seeds) + 1):  # the other seeds are found by text
+        by_text = [replace(seed, rule=TEXT) for seed in question.seeds[named:]]
+        asked = replace(question, seeds=(*question.seeds[:named], *by_text)), reading
+        readable, compiled = (rank(paths_of(made, fast=fast), asked, hops, times=2) for fast in (False, True))
         with patch("tiny_graph_rag.retrieval.compiled.WIDEST", 0):  # as of millions of entities far away
-            wide = rank(paths_of(made, fast=True), (asked, reading, *MOST), hops, times=2)
+            wide = rank(paths_of(made, fast=True), asked, hops, times=2)
         for one, other, third in zip(readable, compiled, wide, strict=True):
             assert columns(one) == columns(other) == columns(third)
 
@@ -78,7 +76,7 @@ def test_of_paths_that_cost_as_much_compiled_and_readable_show_the_same() -> Non
     triples = [("X", "related", "M", 1.0, word) for word in ("stone", "river")]
     graph = graph_of([*triples, ("M", "related", "N", 1.0, "river stone"), ("N", "related", "T")])
     made, question = retriever(graph), ask("river stone X", graph, "X")
-    asked = mentions_of(question.seeds), made.reader.read(question), *MOST
+    asked = question, made.reader.read(question)
     readable, compiled = (rank(paths_of(made, fast=fast), asked, 3, times=1) for fast in (False, True))
     assert columns(readable[0]) == columns(compiled[0])
     assert columns(readable[0])[-1][-1] == [1, 2, 3]
@@ -88,11 +86,11 @@ def test_of_paths_that_cost_as_much_compiled_and_readable_show_the_same() -> Non
 @settings(max_examples=150, deadline=None)
 def test_one_walk_gives_the_ranking_of_every_hop_limit(case: Any) -> None:
     _, made, question = made_from(case)
-    asked = mentions_of(question.seeds), made.reader.read(question), *MOST
+    asked = question, made.reader.read(question)
     every = range(made.settings.hops + 1)
-    together = paths_of(made).rank([ToRank(*asked)], every)
+    together = paths_of(made).rank([asked], every)
     for hops, ranked in zip(every, together, strict=True):
-        (alone,) = paths_of(made).rank([ToRank(*asked)], [hops])
+        (alone,) = paths_of(made).rank([asked], [hops])
         assert columns(ranked) == columns(alone)
 
 
@@ -101,9 +99,8 @@ def test_one_walk_gives_the_ranking_of_every_hop_limit(case: Any) -> None:
 def test_the_best_of_many_are_the_best_of_all(case: Any, depth: int) -> None:
     """Paths that can't lead to one of the best `depth` are not followed."""
     graph, made, question = made_from(case)
-    asked = mentions_of(question.seeds), made.reader.read(question)
     (best,), (every,) = (
-        paths_of(made).rank([ToRank(*asked, most, most)], [made.settings.hops])
+        paths_of(made, wanted=most).rank([(question, made.reader.read(question))], [made.settings.hops])
         for most in (depth, len(graph))
     )
     for column in ("entities", "parts", "hops", "paths"):
@@ -117,7 +114,7 @@ def test_machine_code_takes_over_where_the_walks_so_far_say_that_it_pays(
     graph = graph_of(FILMS)
     made = retriever(graph)
     question = ask("who directed the films that Bannon wrote", graph, "Bannon")
-    asked = mentions_of(question.seeds), made.reader.read(question), *MOST
+    asked = question, made.reader.read(question)
     worth: list[int] = []
     monkeypatch.setattr(
         "tiny_graph_rag.retrieval.paths.worth_compiling",

@@ -10,7 +10,7 @@ import pytest
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import TextIndex
-from tiny_graph_rag.language.kinds import relation_asked
+from tiny_graph_rag.language.kinds import NO_RELATIONS, asked_kind
 from tiny_graph_rag.language.words import is_function_word, likeness, singular, stem, words_of_name
 from tiny_graph_rag.linking.question_words import NO_WORD, RelationWords
 from tiny_graph_rag.retrieval.query import Reader, TextWords
@@ -42,7 +42,7 @@ def plainly_claimed(names: list[str], vocabulary: dict[str, list[str]], word: st
         [other_word for other_word in words_of_name(name) if not is_function_word(other_word)]
         for name in names
     ]
-    kinds = relation_asked(word)
+    kinds = asked_kind(word) - NO_RELATIONS
     best: Claimed = {}
     for type_, name in enumerate(names):
         ways = []

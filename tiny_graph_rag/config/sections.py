@@ -154,7 +154,6 @@ class RankingPrices:
     )
     untyped_hop: float = _cost(0.02, "`step` in a graph whose relation types carry no meaning")
     untyped_text_seed: float = _cost(0.2, "`text_seed` in such a graph")
-    untyped_text_bit: float = _cost(0.04, "`text_bit` in such a graph")
     slots: int = setting(
         6, "most words and mentions of a question that an explanation takes into account", low=1, high=8
     )

@@ -19,7 +19,6 @@ from tiny_graph_rag.retrieval.walk import (
     MOST_SLOTS,
     NO_PATH,
     NO_SLOT,
-    SIZES,
     Asked,
     Ints,
     Prices,
@@ -36,7 +35,7 @@ WALK, ENTITY, MASK, STEPS, COST, TOTAL, SLOT, BEFORE = range(len(States._fields)
 NEXT = len(States._fields)  # one more than the state before it at the same entity
 HOPEFUL = 64  # states of each layer from which the first of the two walks goes on
 NO_KEY = 1 << 62  # more than any key
-WIDEST = 1 << 30  # steps × entities that keys have room for, next to a total of 67
+WIDEST = 1 << 32  # steps × entities that keys have room for, next to any total
 BEST, ANSWERS, LOWERED_AT, WANTED = range(4)  # of `Memory.bound`
 
 
@@ -55,15 +54,14 @@ class Memory(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What the parts of one walk share; asked: of its question. order, of_step, of_total: what an entity, a
-    step and a thousandth of the total add to a key."""
+    """What the parts of one walk share; asked: of its question. of_name, of_step, of_total: what a place in
+    the tie-break order, a step and a thousandth of the total add to a key."""
 
     graph: WalkedGraph
     prices: Prices
     asked: Asked
-    explained: Ints
     memory: Memory
-    order: Ints
+    of_name: int
     of_step: int
     of_total: int
 
@@ -71,27 +69,25 @@ class Work(NamedTuple):
 class CompiledLayers:
     """Walks one graph, one mention after the other, in memory that it keeps."""
 
-    def __init__(self, graph: WalkedGraph, prices: Prices, explained: Ints) -> None:
+    def __init__(self, graph: WalkedGraph, prices: Prices, wanted: int) -> None:
         """As of `Layers`."""
         self.graph, self.prices = WalkedGraph(*map(_read_only, graph)), prices
-        self.explained, entities = explained, len(graph.indptr) - 1
+        entities = len(graph.indptr) - 1
         self._memory = Memory(
             np.zeros(entities, np.bool_),
             np.zeros(entities, np.int32),
             np.full(entities, NO_KEY),
             np.zeros(entities, np.int32),
-            np.zeros(4, np.int64),
+            np.array([0, 0, 0, wanted]),
         )
         self._rows = np.empty((ROOM, NEXT + 1), np.int32)
-        fits = len(explained) * entities <= WIDEST  # of millions a thousand hops away ties are kept
-        width = len(explained) * entities if fits else 1
-        order = graph.size_of(np.arange(entities)).astype(np.int64) * width + fits * graph.name_rank
-        self._ranks = order, fits * entities, SIZES * width
 
     def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
         """As `Layers.walk`."""
-        worst = np.full((max(limits) + 1, len(starts.question)), NO_KEY)
-        work = Work(self.graph, self.prices, asked, self.explained, self._memory, *self._ranks)
+        worst, entities = np.full((max(limits) + 1, len(starts.question)), NO_KEY - 1), len(self._memory.key)
+        fits = len(worst) * entities <= WIDEST  # of millions a thousand hops away ties are kept
+        of_keys = (1, entities, len(worst) * entities) if fits else (0, 0, 1)
+        work = Work(self.graph, self.prices, asked, self._memory, *of_keys)
         self._rows, count = walk_each(work, starts, min(limits), self._rows, worst)
         states = States(*self._rows[:count, :NEXT].T.astype(np.int64))
         return Walks(asked, starts, states, 0, worst // work.of_total)
@@ -124,8 +120,9 @@ def with_room(rows: Rows, used: int, more: int) -> Rows:
 
 @compiled
 def key_of(work: Work, entity: int, total: int, steps: int) -> int:
-    """The rank of an entity among all: by total, then the one with fewer relations, then steps and name."""
-    return int(total * work.of_total + steps * work.of_step + work.order[entity])
+    """The rank of an entity among all: by total, then steps and name."""
+    name = np.int64(work.graph.name_rank[entity])
+    return int(total * work.of_total + steps * work.of_step + name * work.of_name)
 
 
 @compiled
@@ -134,7 +131,7 @@ def of_question(asked: Asked, row: int) -> Asked:
     return Asked(
         asked.weight[row], asked.end[row], asked.steps[row], asked.types[row], asked.least[row],
         asked.ahead[row], asked.head[row], asked.words[row], asked.unexplained[row], asked.relations[row],
-        asked.entities[row], asked.wanted[row], asked.enough[row], asked.slack[row],
+        asked.entities[row], asked.slack[row],
     )  # fmt: skip
 
 
@@ -142,20 +139,25 @@ def of_question(asked: Asked, row: int) -> Asked:
 def walk_each(work: Work, starts: Starts, lowest: int, rows: Rows, worst: Ints) -> tuple[Rows, int]:
     """The states of all walks, and how many rows they fill. lowest: of the limits of hops.
 
-    Written to `worst`: the highest key of interest, by hops and walk."""
-    graph, prices, every, explained, memory = work[:5]
+    Written to `worst`: the highest key of interest, by hops and walk; no walk needs more than those of its
+    question before it."""
+    graph, prices, every, memory = work[:4]
     count, first, hops = 0, 0, len(worst) - 1
     for walk, question in enumerate(starts.question):
         asked, last = of_question(every, question), first
-        one = Work(graph, prices, asked, explained, memory, work.order, work.of_step, work.of_total)
+        one = Work(graph, prices, asked, memory, work.of_name, work.of_step, work.of_total)
         while last < len(starts.walk) and starts.walk[last] == walk:
             last += 1
         for seed, entity in enumerate(starts.entity):
-            memory.is_seed[entity] |= starts.question[starts.walk[seed]] == question
-        memory.bound[BEST], memory.bound[WANTED] = NO_KEY - 1, asked.wanted
+            other = starts.walk[seed]
+            is_barred = starts.question[other] == question and starts.by_text[other] <= starts.by_text[walk]
+            memory.is_seed[entity] |= is_barred
         seeds, highest = starts.entity[first:last], worst[:, walk]
-        for limit, most in ((lowest, HOPEFUL), (hops, len(graph.neighbours))):
-            rows, used = walk_layers(one, seeds, limit, most, rows, count, highest)
+        if walk and starts.question[walk - 1] == question:
+            highest[:] = worst[:, walk - 1]
+        memory.bound[BEST] = highest[lowest]
+        for limit, most in ((lowest, HOPEFUL), (hops, FAR)):
+            rows, used = walk_layers(one, seeds, starts.cost[walk], limit, most, rows, count, highest)
             for row in range(count, used):
                 memory.state[rows[row, ENTITY]], memory.key[rows[row, ENTITY]] = 0, NO_KEY
                 rows[row, WALK] = walk
@@ -169,23 +171,24 @@ def walk_each(work: Work, starts: Starts, lowest: int, rows: Rows, worst: Ints) 
 
 @compiled
 def walk_layers(
-    work: Work, seeds: Ints, hops: int, most: int, rows: Rows, count: int, worst: Ints
+    work: Work, seeds: Ints, cost: int, hops: int, most: int, rows: Rows, count: int, worst: Ints
 ) -> tuple[Rows, int]:
-    """One walk, its states behind the `count` ones of those before it, and how many there are then. most:
-    states of a layer that it goes on from."""
+    """One walk, its states behind the `count` ones of those before it, and how many there are then. cost: of
+    its paths besides; most: states of a layer that it goes on from."""
     memory, first = work.memory, count
     rows = with_room(rows, count, len(seeds))
     for seed in seeds:
-        rows[count, ENTITY], rows[count, MASK], rows[count, STEPS], rows[count, COST] = seed, 0, 0, 0
+        rows[count, ENTITY], rows[count, MASK], rows[count, STEPS], rows[count, COST] = seed, 0, 0, cost
         rows[count, SLOT], rows[count, BEFORE], rows[count, NEXT] = NO_SLOT, NO_PATH, memory.state[seed]
         count += 1
         memory.state[seed] = count
     memory.bound[ANSWERS], memory.bound[LOWERED_AT] = 0, memory.bound[WANTED]
     for steps in range(1, hops + 1):
+        lower(work, worst[steps])
         opened, first = open_states(work, hops - steps + 1, most, rows, first, count), count
         rows, count = expand(work, hops - steps, most, rows, opened, count)
-        lower(work)
-        worst[steps] = work.memory.bound[BEST]
+        lower(work, NO_KEY)
+        worst[steps] = memory.bound[BEST]
     return rows, count
 
 
@@ -221,13 +224,13 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
     are then.
 
     left: the steps after this one; count: how many states there are before."""
-    graph, prices, asked, explained, memory = work[:5]
+    graph, prices, asked, memory = work[:4]
     first, least, ahead = count, asked.least[left], asked.ahead[left + 1]
     highest, worst = memory.bound[BEST], memory.bound[BEST] // work.of_total
     steps = rows[opened[0], STEPS] + 1 if len(opened) else 0
     for state in opened:
         if memory.bound[ANSWERS] >= memory.bound[LOWERED_AT]:
-            lower(work)
+            lower(work, NO_KEY)
             highest, worst = memory.bound[BEST], memory.bound[BEST] // work.of_total
         at, mask, last = rows[state, ENTITY], rows[state, MASK], rows[state, SLOT]
         rank, so_far = np.int64(graph.name_rank[at]), rows[state, COST]
@@ -267,8 +270,6 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
                     memory.answers[memory.bound[ANSWERS]] = entity
                     memory.bound[ANSWERS] += 1
                 memory.key[entity] = key
-                if total <= explained[steps]:
-                    memory.bound[WANTED] = asked.enough
             goal = memory.state[entity] - 1
             while goal >= first and rows[goal, MASK] != filled:
                 goal = rows[goal, NEXT] - 1
@@ -289,21 +290,21 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
 
 
 @compiled
-def lower(work: Work) -> None:
-    """Lower the bound to the key of the last entity wanted, if there are so many answers up to it. Other
-    mentions may change a total, so that it alone counts."""
+def lower(work: Work, most: int) -> None:
+    """Lower the bound to `most` and to the key of the last entity wanted, if there are so many answers up to
+    it. Other mentions may change a total, so that it alone counts."""
     memory, bound, slack, keys = work.memory, work.memory.bound, work.asked.slack, work.of_total
     wanted, count = bound[WANTED], bound[ANSWERS]
-    if count < wanted:
-        return
     found = memory.key[memory.answers[:count]]
-    best, bound[ANSWERS] = np.partition(found, wanted - 1)[wanted - 1], 0
-    bound[BEST] = (best // keys + slack + 1) * keys - 1 if slack else best
+    if count >= wanted:
+        best = np.partition(found, wanted - 1)[wanted - 1]
+        most = min(most, (best // keys + slack + 1) * keys - 1 if slack else best)
+    bound[BEST], bound[ANSWERS] = min(bound[BEST], most), 0
     for row in range(count):
         if found[row] <= bound[BEST]:
             memory.answers[bound[ANSWERS]] = memory.answers[row]
             bound[ANSWERS] += 1
-    bound[LOWERED_AT] = 2 * bound[ANSWERS]
+    bound[LOWERED_AT] = max(wanted, 2 * bound[ANSWERS])
 
 
 @compiled

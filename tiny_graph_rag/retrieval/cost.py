@@ -24,14 +24,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import beyond, expanded, found_in, summed
-from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.text_index import MILLI, TextIndex
@@ -45,7 +43,7 @@ from tiny_graph_rag.linking.question_words import (
     without_seeds,
 )
 from tiny_graph_rag.retrieval.pagerank import Guide, RandomWalk, SynonymEdges
-from tiny_graph_rag.retrieval.query import Mentions
+from tiny_graph_rag.retrieval.query import Mentions, mentions_of
 
 UNIT = 1_000_000  # a cost of 1
 Column = NDArray[np.int64]
@@ -54,71 +52,27 @@ Asked = tuple[tuple[str, ...], tuple[str, ...], Mentions]  # stems outside and i
 
 
 class Weights(Struct, frozen=True):
-    """What a bit of each text score counts, in thousandths; mentioned: of words inside the question's
-    mentions."""
+    """What a bit of each text score counts on one kind of graph, in thousandths; mentioned: of words inside
+    the question's mentions. typed: whether its relation types say something."""
 
+    typed: bool
     mentioned: int
     neighbour: int
     pagerank: int
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> Weights:
+        if not types_say_something(graph):
+            return UNTYPED
+        return FREE_TEXT if len(graph.relations.types.names) > MOST_OF_A_VOCABULARY else VOCABULARY
 
 
 # A path explains a question through relation types, so what else speaks for an entity depends on what its
 # graph's types are: a vocabulary; so many that each is one extractor's phrase; or one for all.
 # docs/retrieval.md measures.
-VOCABULARY = Weights(mentioned=250, neighbour=1000, pagerank=1000)
-FREE_TEXT = Weights(mentioned=0, neighbour=1000, pagerank=2000)
-UNTYPED = Weights(mentioned=500, neighbour=300, pagerank=1000)
-
-
-class Costs(Struct, frozen=True):
-    """The costs of one graph. typed: whether its relation types say something."""
-
-    typed: bool
-    weights: Weights
-    ranking: RankingPrices
-
-    @classmethod
-    def of(cls, graph: KnowledgeGraph, ranking: RankingPrices) -> Costs:
-        if not types_say_something(graph):
-            return cls(False, UNTYPED, ranking)
-        many = len(graph.relations.types.names) > MOST_OF_A_VOCABULARY
-        return cls(True, FREE_TEXT if many else VOCABULARY, ranking)
-
-    def path(self, costs: Column, hops: NDArray[np.signedinteger[Any]]) -> Column:
-        """costs: of the cheapest explanations, in thousandths; hops: of their paths."""
-        if self.typed:
-            return costs * (UNIT // MILLI)
-        return round(self.ranking.untyped_hop * UNIT) * hops.astype(np.int64)
-
-    def link(self, named: int) -> int:
-        """Of a text seed in a question that names so many things: a path from it leaves out all of them."""
-        if not self.typed:
-            return round(self.ranking.untyped_text_seed * UNIT)
-        return round((self.ranking.text_seed + self.ranking.other_seed * max(0, named - 1)) * UNIT)
-
-    def explained(self, hops: int) -> Column:
-        """(hops + 1,): by hops of the path, the highest total in thousandths at which a bit costs nothing."""
-        if not self.typed:
-            return np.full(hops + 1, -1)
-        steps = round(2 * self.ranking.step * UNIT) * np.arange(hops + 1)
-        highest: Column = (round(self.ranking.explained * UNIT) + steps) * MILLI // UNIT
-        return highest
-
-    def of_a_bit(
-        self, reached: Column, hops: NDArray[np.signedinteger[Any]], firsts: NDArray[np.int64]
-    ) -> Column:
-        """(questions,): cost of one bit: the more, the more of the question the cheapest path leaves
-        unexplained.
-
-        reached: link and walk of every reached entity. firsts: the first row of each question.
-        """
-        if not self.typed:
-            return np.full(len(firsts), round(self.ranking.untyped_text_bit * UNIT))
-        steps = round(2 * self.ranking.step * UNIT) * hops
-        unexplained = np.minimum.reduceat(reached - steps, firsts) / UNIT
-        bits = np.rint(self.ranking.text_bit * unexplained * UNIT).astype(np.int64)
-        return np.where(unexplained > self.ranking.explained, bits, 0)
-
+VOCABULARY = Weights(True, mentioned=250, neighbour=1000, pagerank=1000)
+FREE_TEXT = Weights(True, mentioned=0, neighbour=1000, pagerank=2000)
+UNTYPED = Weights(False, mentioned=500, neighbour=300, pagerank=1000)
 
 KNOWN_SCORES = 1 << 22  # scores that are kept: for as many sets of words as these are, and
 KEPT_QUESTIONS = 200  # for questions where there is room for so many
@@ -128,15 +82,12 @@ GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its 
 
 
 class TextScores:
-    """Scores the questions of one graph. adjacency: the relations that may be walked; costs: that graph's."""
+    """Scores the questions of one graph. adjacency: the relations that may be walked."""
 
-    def __init__(self, index: TextIndex, adjacency: Adjacency, costs: Costs) -> None:
+    def __init__(self, index: TextIndex, adjacency: Adjacency, weights: Weights) -> None:
         self.index, self.graph, self.adjacency = index, index.graph, adjacency
         # By neighbours' names and relation types too, where paths say nothing of these.
-        self._mentioned, self._bits_of = (
-            costs.weights.mentioned,
-            index.own_bits if costs.typed else index.bits,
-        )
+        self._mentioned, self._bits_of = weights.mentioned, index.own_bits if weights.typed else index.bits
         self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
         room = KNOWN_SCORES // max(1, len(self.graph))
         self._room = room // 4 if room >= 4 * KEPT_QUESTIONS else 0
@@ -144,12 +95,10 @@ class TextScores:
         self._by_words = lru_cache(max(1, room))(self._by_words_of)
         self._guide = lru_cache(KEPT_QUESTIONS)(self._guide_of)
 
-    def of(self, questions: Sequence[LinkedQuestion], mentions: Sequence[Mentions]) -> Iterator[Column]:
+    def of(self, questions: Sequence[LinkedQuestion]) -> Iterator[Column]:
         """Of each question (3, entities): own, neighbour and near, in thousandths of bits. Kept where there
-        is room: other settings ask about the same questions.
-
-        mentions: of each, the seeds where random walks start; a name that is repeated counts each time."""
-        asked = [(*self._stems(question), its) for question, its in zip(questions, mentions, strict=True)]
+        is room: other settings ask about the same questions. A name that is repeated counts each time."""
+        asked = [(*self._stems(question), mentions_of(question.starts)) for question in questions]
         known = [self._known.get(one) for one in asked]
         starts = [
             Counter(its) if columns is None else {} for (_, _, its), columns in zip(asked, known, strict=True)

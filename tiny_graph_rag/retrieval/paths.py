@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import unique, worth_compiling
+from tiny_graph_rag.columns.arrays import begins, unique, worth_compiling
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.cost import Column, Costs
-from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Mentions, Reading, WeighedMention
+from tiny_graph_rag.graph.text_index import MILLI
+from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.retrieval.cost import UNIT, Column
+from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading, mentions_of
 from tiny_graph_rag.retrieval.walk import (
-    FAR,
     MASKS,
-    SIZES,
     Asked,
     Ints,
     Layers,
@@ -36,25 +36,21 @@ FIRST, AT_ONCE = 4, 64  # questions that are walked together, at most
 CELLS = 1 << 23  # of them times the entities or relations of the graph
 
 
-class ToRank(NamedTuple):
-    """A question as its paths are asked for. wanted: how many of the best entities; enough: how many of them
-    where a path explains it all."""
-
-    mentions: Mentions
-    reading: Reading
-    wanted: int
-    enough: int
+Read = tuple[LinkedQuestion, Reading]
+Seeds = list[tuple[int, ...]]  # of each mention
 
 
 class Joined(NamedTuple):
     """What the mentions of each question explain together, a row an entity, ascending by question and entity.
-    shown: the state whose path is shown; taken: (rows, mentions), the states that explain it, -1 for none."""
+    shown: the state whose path is shown; more, of_row: the states of other mentions that explain it too, and
+    the row of each."""
 
     question: Ints
     entity: Ints
     total: Ints
     shown: Ints
-    taken: Ints
+    more: Ints
+    of_row: Ints
 
 
 class Reached(NamedTuple):
@@ -79,9 +75,6 @@ class Reached(NamedTuple):
         """rows: places, or a mask."""
         return Reached._make(column[rows] for column in self)
 
-    def followed_by(self, more: Reached) -> Reached:
-        return Reached(*map(np.concatenate, zip(self, more, strict=True)))  # type: ignore[arg-type]
-
     def of_question(self, number: int) -> slice:
         """Its rows."""
         return slice(*np.searchsorted(self.question, [number, number + 1]).tolist())
@@ -94,21 +87,16 @@ class CheapestPaths:
         self,
         graph: KnowledgeGraph,
         columns: WalkedGraph,
-        costs: Costs,
+        prices: Prices,
         *,
-        hops: int,
+        wanted: int,
         exclude_seeds: bool,
         may_compile: bool = True,
     ) -> None:
-        """hops: the most that are asked for."""
-        self.graph, self.costs, self.exclude_seeds, self.may_compile = (
-            columns,
-            costs,
-            exclude_seeds,
-            may_compile,
-        )
-        self.prices = Prices.of(costs.ranking)
-        self._layers: Layers | CompiledLayers = Layers(columns, self.prices, costs.explained(hops))
+        """wanted: how many of the best entities of a question."""
+        self.graph, self.prices, self.exclude_seeds = columns, prices, exclude_seeds
+        self.wanted, self.may_compile = wanted, may_compile
+        self._layers: Layers | CompiledLayers = Layers(columns, prices, wanted)
         self._ranked_so_far = self._looked = 0
         self._size = len(graph), len(graph.relations)
         self._kinds = graph.entities.types
@@ -119,19 +107,20 @@ class CheapestPaths:
         """How many questions to rank together; few at first, to learn how large they are."""
         return max(1, min(AT_ONCE if self._looked else FIRST, CELLS // (1 + max(self._size))))
 
-    def rank(self, given: Sequence[ToRank], limits: Sequence[int], *, more: int = 0) -> list[Reached]:
+    def rank(self, given: Sequence[Read], limits: Sequence[int], *, more: int = 0) -> list[Reached]:
         """At each hop limit, the best of the entities within so many hops of each question's seeds.
 
         given: `at_once` questions at most. more: how many are still to be ranked after these.
         """
         walks = self.walk(given, limits, more=more)
-        return [self._best(given, walks, limit) for limit in limits]
+        return [self._best(walks, limit) for limit in limits]
 
-    def walk(self, given: Sequence[ToRank], limits: Sequence[int], *, more: int = 0) -> Walks:
+    def walk(self, given: Sequence[Read], limits: Sequence[int], *, more: int = 0) -> Walks:
         """The walks of all mentions, as far as `rank` needs them."""
         self._compile_for(len(given) + more)
-        asked = self._stacked(given, max(limits))
-        walks = self._layers.walk(asked, self._starts(given, asked), limits)
+        named = [_named(question) for question, _ in given]
+        asked = self._stacked([reading for _, reading in given], max(limits), list(map(len, named)))
+        walks = self._layers.walk(asked, self._starts(given, named, asked), limits)
         self._ranked_so_far, self._looked = self._ranked_so_far + len(given), self._looked + walks.looked
         return walks
 
@@ -144,22 +133,21 @@ class CheapestPaths:
         if worth_compiling(expected, allowed=self.may_compile):
             from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
-            self._layers = CompiledLayers(self.graph, self.prices, self._layers.explained)
+            self._layers = CompiledLayers(self.graph, self.prices, self.wanted)
 
-    def _best(self, given: Sequence[ToRank], walks: Walks, limit: int) -> Reached:
-        joined, count = self.joined(walks, limit), len(given)
-        question, hops = joined.question, walks.states.steps[joined.shown]
-        is_explained = np.zeros(count, np.bool_)
-        is_explained[question[joined.total <= self._layers.explained[hops]]] = True
-        wanted = np.where(is_explained, [one.enough for one in given], walks.asked.wanted)
-        key = (joined.total * SIZES + self.graph.size_of(joined.entity)) * (limit + 1) + hops
-        rows = best_of(question, wanted, key, self.graph.name_rank[joined.entity])
+    def _best(self, walks: Walks, limit: int) -> Reached:
+        joined, starts = self.joined(walks, limit), walks.starts
+        hops = walks.states.steps[joined.shown]
+        key = joined.total * (limit + 1) + hops
+        rows = best_of(joined.question, self.wanted, key, self.graph.name_rank[joined.entity])
+        walk = walks.states.walk[joined.shown[rows]]
         parts = np.zeros((len(rows), len(COST_PARTS)), np.int64)
-        parts[:, 1] = self.costs.path(joined.total[rows], hops[rows])
+        parts[:, 0] = np.where(starts.by_text, starts.cost, 0)[walk]
+        parts[:, 1] = joined.total[rows] - parts[:, 0]
         return Reached(
-            question[rows],
+            joined.question[rows],
             joined.entity[rows].astype(np.int32),
-            parts,
+            parts * (UNIT // MILLI),
             hops[rows].astype(np.int32),
             self._paths(walks, joined.shown[rows], limit),
         )
@@ -175,27 +163,36 @@ class CheapestPaths:
 
     # ---- the questions
 
-    def _starts(self, given: Sequence[ToRank], asked: Asked) -> Starts:
-        mentions = [(number, seeds) for number, one in enumerate(given) for seeds in _packed(one.mentions)]
-        question = np.array([number for number, _ in mentions], np.int64)
-        entity = np.array([seed for _, seeds in mentions for seed in seeds], np.int64)
-        walk = np.repeat(np.arange(len(mentions)), [len(seeds) for _, seeds in mentions])
-        row = question[walk]
+    def _starts(self, given: Sequence[Read], named: Sequence[Seeds], asked: Asked) -> Starts:
+        walks: list[tuple[int, bool, int]] = []
+        seeds: list[tuple[int, int, bool]] = []
+        for number, (question, _) in enumerate(given):
+            by_text = sorted({seed.entity for seed in question.seeds if seed.is_text})
+            references = {seed.entity for seed in question.seeds if seed.is_reference}
+            left_out = self.prices.other_seed * max(0, len(named[number]) - 1)
+            for entities in named[number]:
+                seeds += [(len(walks), entity, entity in references) for entity in entities]
+                walks.append((number, False, left_out))
+            if by_text:
+                seeds += [(len(walks), entity, False) for entity in by_text]
+                walks.append((number, True, left_out + self.prices.text_seed))
+        of_question, is_text, cost = np.array(walks, np.int64).reshape(-1, 3).T
+        walk, entity, referred = np.array(seeds, np.int64).reshape(-1, 3).T
+        row = of_question[walk]
         own, head = 0 * entity, asked.head[row]
         if asked.words.any():
             own = asked.entities[row, entity].astype(np.int64)
         off = (own == 0) | ((head > 0) & (own & head == 0))
-        asks = np.array([one.reading.asks for one in given], np.int64)[row]
-        total = asked.weight[row, -1] - asked.weight[row, own]
-        total += np.where((asks == OTHERS) & off, self.prices.off_focus, 0)
-        left_out = self.prices.other_seed * (
-            np.bincount(question)[row] - 1
-        )  # added where mentions are joined
-        return Starts(question, walk, entity, np.where(asks == ONE_OF_SEEDS, -left_out, total))
+        asks = np.array([reading.asks for _, reading in given], np.int64)[row]
+        left = asked.weight[row, -1] - asked.weight[row, own]
+        left += np.where((asks == OTHERS) & off, self.prices.off_focus, 0)
+        total = np.where(asks == ONE_OF_SEEDS, (cost * is_text)[walk], cost[walk] + left)
+        total += self.prices.referred * referred
+        return Starts(of_question, is_text > 0, cost, walk, entity, total)
 
-    def _stacked(self, given: Sequence[ToRank], hops: int) -> Asked:
-        """What the questions ask for; slots that some lack weigh nothing."""
-        readings, count = [one.reading for one in given], len(given)
+    def _stacked(self, readings: Sequence[Reading], hops: int, named: Sequence[int]) -> Asked:
+        """What the questions ask for; slots that some lack weigh nothing. named: how many mentions."""
+        count = len(readings)
         weights = np.zeros((count, max(len(reading.slots) for reading in readings)), np.int64)
         types, (words, back) = np.zeros((count, self._types), np.uint8), np.zeros((2, count), np.int64)
         for number, reading in enumerate(readings):
@@ -218,13 +215,11 @@ class CheapestPaths:
         least, ahead = least_of(weight, end, steps, unexplained, words, hops)
         entities, relations = self._held(readings, is_told=bool(words.any()))
         # Another mention may fill everything that one leaves empty.
-        others = np.array([min(len(one.mentions), MENTIONS) for one in given]) - 1
+        others = np.array(named) - 1
         slack = np.where(others > 0, others * self.prices.other_seed + end[:, 0] + self.prices.off_head, 0)
-        wanted, enough = (np.array([one[place] for one in given], np.int64) for place in (2, 3))
-        enough = np.where(others > 0, wanted, enough)
         return Asked(
             weight, end, steps, types, least, ahead, head, words, unexplained, relations, entities,
-            wanted, enough, slack,
+            slack,
         )  # fmt: skip
 
     def _held(self, readings: Sequence[Reading], *, is_told: bool) -> list[NDArray[np.uint8]]:
@@ -247,58 +242,30 @@ class CheapestPaths:
     # ---- several mentions
 
     def joined(self, walks: Walks, limit: int) -> Joined:
-        """Each entity's cheapest explanation over the mentions that reach it: one that is left out costs
-        other_seed, one that is taken in costs its own path and fills its slots. To what others explain, a
-        mention adds its path of the least total or its cheapest one. A seed is taken alone."""
-        states, is_answer = walks.states, self.graph.may_return(walks.states.entity)
+        """Each entity's cheapest explanation: the path of the least total, and of every other mention the
+        cheapest path that costs less than to leave the mention out; what that path explains counts too. Paths
+        from text seeds and seeds themselves explain alone."""
+        states, starts = walks.states, walks.starts
+        is_answer = self.graph.may_return(states.entity)
         if self.exclude_seeds:
             is_answer &= states.steps > 0
-        state = walks.within(limit, is_answer, states.total)
-        walk, entity, total = states.walk[state], states.entity[state], states.total[state]
-        mentions = np.bincount(walks.starts.question, minlength=len(walks.asked.head))
-        question, count = walks.starts.question[walk], int(mentions.max(initial=0))
-        if count <= 1:
-            return Joined(question, entity, total, state, state[:, None])
-        pair = question * self._size[0] + entity
-        pairs = unique(pair)
-        offered = np.full((len(pairs), 2 * count), -1)
-        row, mention = np.searchsorted(pairs, pair), walk - (np.cumsum(mentions) - mentions)[question]
-        offered[row, mention] = state
-        offered[row, mention + count] = walks.within(limit, is_answer, states.cost)
-        question, entity = np.divmod(pairs, self._size[0])
-
-        def table(column: Ints, missing: int) -> Ints:
-            found: Ints = np.append(column, missing)[offered]
-            return found
-
-        end, other = walks.asked.end, self.prices.other_seed
-        mentions, rows = mentions[question], np.arange(len(entity))
-        totals, masks = table(states.total, FAR), table(states.mask, 0)
-        costs = table(np.where(states.steps > 0, states.cost, FAR), FAR)
-        first = totals[:, :count].argmin(1)
-        shown = offered[rows, first]
-        least, cost, mask = totals[rows, first], costs[rows, first], masks[rows, first]
-        off_head = least - cost - end[question, mask]
-        best = least + (mentions - 1) * other
-        taken = np.zeros(offered.shape, np.bool_)
-        taken[rows, first] = True
-        costs[rows, first] = costs[rows, first + count] = FAR
-        for number in range(1, count):
-            trial = cost[:, None] + costs + (off_head + (mentions - number - 1) * other)[:, None]
-            trial += end[question[:, None], mask[:, None] | masks]
-            pick = trial.argmin(1)
-            better = np.flatnonzero(trial[rows, pick] < best)
-            if not len(better):
-                break
-            at = better, pick[better]
-            best[better], taken[at] = trial[at], True
-            cost[better] += costs[at]
-            mask[better] |= masks[at]
-            costs[better, at[1] % count] = costs[better, at[1] % count + count] = FAR
-            blocked = np.ones(len(entity), dtype=bool)
-            blocked[better] = False
-            costs[blocked] = FAR  # what found none finds none later
-        return Joined(question, entity, best, shown, np.where(taken, offered, -1))
+        pair = starts.question[states.walk] * self._size[0] + states.entity
+        least = walks.within(limit, is_answer, states.total)
+        order = np.lexsort((states.total[least], pair[least]))
+        shown = least[order[begins(pair[least[order]])]]
+        total, mask = states.total[shown], states.mask[shown]
+        price = states.cost - starts.cost[states.walk] - self.prices.other_seed
+        joins = is_answer & (states.steps > 0) & ~starts.by_text[states.walk]
+        more = walks.within(limit, joins & (price < 0), states.cost)
+        row = np.searchsorted(pair[shown], pair[more])
+        first = shown[row]
+        others = joins[first] & (states.walk[first] != states.walk[more])
+        more, row = more[others], row[others]
+        np.add.at(total, row, price[more])
+        np.bitwise_or.at(mask, row, states.mask[more])
+        question, entity = np.divmod(pair[shown], self._size[0])
+        total += walks.asked.end[question, mask] - walks.asked.end[question, states.mask[shown]]
+        return Joined(question, entity, total, shown, more, row)
 
 
 def _sorted(types: NDArray[np.uint8]) -> Ints:
@@ -315,21 +282,15 @@ def _sorted(types: NDArray[np.uint8]) -> Ints:
     return of_sorts
 
 
-def best_of(question: Ints, wanted: Ints, key: Ints, name_rank: NDArray[Any]) -> Ints:
-    """The rows of the lowest keys, of equal ones by name, as many of each question as are wanted of it, in
-    order. wanted: (questions,)."""
+def best_of(question: Ints, wanted: int, key: Ints, name_rank: NDArray[Any]) -> Ints:
+    """The rows of the lowest keys, of equal ones by name, at most so many of each question, in order."""
     order = np.lexsort((name_rank, question * (1 + key.max(initial=0)) + key))
-    counts = np.bincount(question, minlength=len(wanted))
-    rank = np.arange(len(question)) - np.repeat(np.cumsum(counts) - counts, counts)
-    best: Ints = order[rank < np.repeat(wanted, counts)]
+    rank = np.arange(len(question)) - np.searchsorted(question, question)
+    best: Ints = order[rank < wanted]
     return best
 
 
-def _packed(mentions: Sequence[WeighedMention]) -> list[list[int]]:
+def _named(question: LinkedQuestion) -> Seeds:
     """Seeds of each mention. The last of too many mentions are one."""
-    parts: list[list[int]] = []
-    for place, mention in enumerate(mentions):
-        if place < MENTIONS:
-            parts.append([])
-        parts[-1].extend(mention.seeds)
-    return parts
+    parts = [mention.seeds for mention in mentions_of(question.named)]
+    return [*parts[: MENTIONS - 1], *([sum(parts[MENTIONS - 1 :], ())] if len(parts) >= MENTIONS else [])]

@@ -218,7 +218,6 @@ class _Mention(Struct):
     weight: int
     repeated: bool  # two of them have others between: *directed* by the *director* of
     to_seed: int = 0
-    once: bool = False  # whatever is repeated: it fills one slot
     others: Sequence[int] = ()  # types that may mean the same in another language, for less
 
 
@@ -238,7 +237,7 @@ class Reader:
         self._reading = lru_cache(READ_QUESTIONS)(self._reading_of)
 
     def read(self, question: LinkedQuestion) -> Reading:
-        return self._reading(without_seeds(question) if self.typed else "")
+        return self._reading(without_seeds(question)) if self.typed else Reading()
 
     def _reading_of(self, masked: str) -> Reading:
         words, seeds = tokens(masked)
@@ -263,8 +262,7 @@ class Reader:
             for mention in mentions:
                 mention.others = [type_ for type_ in foreign if type_ not in mention.types]
         heads = noun_asked_for(words, asking)
-        for mention in mentions:  # *which language* is its *official language*: the kind is no second slot
-            mention.once = not listed or not heads.isdisjoint(mention.places)
+        for mention in mentions:
             mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
         most = 0 if listed else max((mention.weight for mention in mentions), default=0)
         told = [mention for mention in mentions if mention.weight >= most]
@@ -355,7 +353,7 @@ class Reader:
         bits = 0
         for mention in mentions:
             own = tuple(words[place] for place in mention.places)
-            second = milli(self.ranking.repeated) if mention.repeated and not mention.once else 0
+            second = milli(self.ranking.repeated) if mention.repeated else 0
             if mention is there_and_back:
                 second = max(second, milli(self.ranking.there_and_back))
             types = (*mention.types, *mention.others)

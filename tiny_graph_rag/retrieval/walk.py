@@ -26,7 +26,6 @@ from tiny_graph_rag.linking.question_words import milli
 
 Ints = NDArray[np.int64]
 FAR = 1 << 29  # more than any cost
-SIZES = 64  # more than any power of two of a count of relations
 MOST_SLOTS = 8
 MASKS = 1 << MOST_SLOTS
 NO_SLOT, NO_PATH = -1, -1  # of a state before the first step
@@ -43,10 +42,17 @@ class Prices(NamedTuple):
     off_focus: int
     off_head: int
     other_seed: int
+    text_seed: int
+    referred: int
 
     @classmethod
-    def of(cls, ranking: RankingPrices) -> Prices:
-        return cls(*(milli(getattr(ranking, name)) for name in cls._fields))
+    def of(cls, ranking: RankingPrices, *, typed: bool) -> Prices:
+        """typed: whether relation types say anything; else only steps and seeds cost anything."""
+        prices = cls(*(milli(getattr(ranking, name)) for name in cls._fields))
+        if typed:
+            return prices
+        step, text_seed = milli(ranking.untyped_hop), milli(ranking.untyped_text_seed)
+        return cls(*[0] * len(prices))._replace(step=step, text_seed=text_seed, referred=prices.referred)
 
 
 class Asked(NamedTuple):
@@ -57,8 +63,7 @@ class Asked(NamedTuple):
     each relation type. least, ahead: (questions, hops + 1, masks) and, of each step, (…, 4 × sorts), as of
     `least_of`. head: bits of the slots that say of what kind an answer is; words: of those that texts fill.
     unexplained: price of a step that no word explains. relations, entities: the slots that their texts fill,
-    only where a question has such words. wanted: how many of the best entities, or `enough` where a path
-    explains all; slack: what other mentions may still change in an entity's total.
+    only where a question has such words. slack: what other mentions may still change in an entity's total.
     """
 
     weight: Ints
@@ -72,8 +77,6 @@ class Asked(NamedTuple):
     unexplained: Ints
     relations: NDArray[np.uint8]
     entities: NDArray[np.uint8]
-    wanted: Ints
-    enough: Ints
     slack: Ints
 
     def of(self, question: int) -> Asked:
@@ -95,23 +98,22 @@ class WalkedGraph(NamedTuple):
     name_rank: NDArray[Any]
     returned: NDArray[np.bool_]
 
-    def size_of(self, entities: NDArray[Any]) -> NDArray[np.int32]:
-        """How many relations each of them has, as a power of two: of equal costs, the smaller comes first."""
-        sizes: NDArray[np.int32] = np.frexp(self.indptr[entities + 1] - self.indptr[entities])[1]
-        return sizes
-
     def may_return(self, entities: Ints) -> NDArray[np.bool_]:
         """Which of them may be answers."""
         return self.returned[entities] if len(self.returned) else np.ones(len(entities), np.bool_)
 
 
 class Starts(NamedTuple):
-    """Where walks start, one of each mention. question: (walks,), the row of `Asked`, ascending.
+    """Where walks start: one of each mention, and one of a question's text seeds behind them.
 
-    walk, entity, total: of the seeds of one walk after the other; what the seed costs as an answer.
+    question, by_text, cost: (walks,), the row of `Asked`, ascending; what all of the walk's paths cost
+    besides, which is where other mentions are left out. walk, entity, total: of the seeds of one walk after
+    the other; what the seed costs as an answer.
     """
 
     question: Ints
+    by_text: NDArray[np.bool_]
+    cost: Ints
     walk: Ints
     entity: Ints
     total: Ints
@@ -135,8 +137,8 @@ class States(NamedTuple):
 
 
 class Walks(NamedTuple):
-    """From all starts. looked: slots looked at; worst: (hops + 1, walks), the highest total of interest
-    within so many hops."""
+    """From all starts. looked: slots looked at; worst: (hops + 1, walks), the highest total of interest to
+    its question within so many hops."""
 
     asked: Asked
     starts: Starts
@@ -202,9 +204,9 @@ def least_of(
 class Layers:
     """The readable form, in numpy; walks one graph, from many mentions at a time."""
 
-    def __init__(self, graph: WalkedGraph, prices: Prices, explained: Ints) -> None:
-        """explained: by steps, the total at most of a path that explains its question."""
-        self.graph, self.prices, self.explained = graph, prices, explained
+    def __init__(self, graph: WalkedGraph, prices: Prices, wanted: int) -> None:
+        """wanted: how many of the best entities of a question."""
+        self.graph, self.prices, self.wanted = graph, prices, wanted
         self._entities = len(graph.indptr) - 1
         self._place = np.zeros(0, np.int32)  # by node, one more than its row among those met
         self._is_seed = np.zeros(0, np.bool_)
@@ -212,34 +214,38 @@ class Layers:
     def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
         """limits: of hops; up to the highest of them."""
         question, count = starts.question, len(starts.question)
-        nodes = max(count, len(asked.head)) * self._entities
+        nodes = max(count, 2 * len(asked.head)) * self._entities
         if nodes > len(self._place):
             self._place, self._is_seed = np.zeros(nodes, np.int32), np.zeros(nodes, np.bool_)
-        self._asked, self._question = asked, question
-        self._known = np.zeros(0, np.int64)  # nodes met, in this order
-        self._least = np.zeros((0, asked.end.shape[1]), np.int32)  # cost of states so far, by place and mask
-        self._totals = np.zeros(0, np.int64)  # the least of each node so far, by place
-        seeds = question[starts.walk] * self._entities + starts.entity
+        self._asked, self._question, self._seen_by = asked, question, 2 * question + starts.by_text
+        owner = self._seen_by[starts.walk]  # paths from text seeds return to none, others to no named one
+        seeds = np.concatenate([owner, owner | 1]) * self._entities + np.tile(starts.entity, 2)
         self._is_seed[seeds] = True
-        zero = 0 * starts.walk
-        layers = [States(starts.walk, starts.entity, zero, zero, zero, starts.total, zero - 1, zero - 1)]
-        wanted, looked, done, hops = asked.wanted[question], 0, 0, max(limits)
-        highest = [np.full(count, FAR)]
-        for steps in range(1, hops + 1):
-            layer, worst, left = layers[-1], highest[-1], hops - steps
-            opened = self._opened(layer, left + 1, worst)
-            ends, owner, seen = self._ends(layer, opened, done)
-            looked, done = looked + seen, done + len(layer.entity)
-            layer = self._cheapest(ends, layer, owner)
-            answers = layer.of(self.graph.may_return(layer.entity) & (layer.total <= worst[layer.walk]))
-            explained = answers.walk[answers.total <= self.explained[steps]]
-            wanted[explained] = asked.enough[question[explained]]
-            highest.append(np.minimum(worst, self._highest(answers, wanted) + asked.slack[question]))
-            least = layer.cost + asked.least[question[layer.walk], left, layer.mask]
-            layers.append(layer.of(np.minimum(layer.total, least) <= highest[-1][layer.walk]))
-        self._place[self._known], self._is_seed[seeds] = 0, False
+        layers: list[States] = []
+        looked, done, hops, none = 0, 0, max(limits), np.full(len(starts.walk), -1)
+        highest = np.full((hops + 1, count), FAR)
+        every = States(
+            starts.walk, starts.entity, 0 * none, 0 * none, starts.cost[starts.walk], starts.total, none, none
+        )
+        for of_text in (False, True):  # what others cost says how much a path from a text seed may
+            self._known = np.zeros(0, np.int64)  # nodes met, in this order
+            self._least = np.zeros((0, asked.end.shape[1]), np.int32)  # cost of states, by place and mask
+            self._totals = np.zeros(0, np.int64)  # the least of each node so far, by place
+            layers.append(every.of(starts.by_text[starts.walk] == of_text))
+            for steps in range(1, hops + 1):
+                layer, left, worst = layers[-1], hops - steps, np.minimum(*highest[steps - 1 : steps + 1])
+                opened = self._opened(layer, left + 1, worst)
+                ends, owner, seen = self._ends(layer, opened, done)
+                looked, done = looked + seen, done + len(layer.entity)
+                layer = self._cheapest(ends, layer, owner)
+                answers = layer.of(self.graph.may_return(layer.entity) & (layer.total <= worst[layer.walk]))
+                highest[steps] = np.minimum(worst, self._highest(answers) + asked.slack[question])
+                least = layer.cost + asked.least[question[layer.walk], left, layer.mask]
+                layers.append(layer.of(np.minimum(layer.total, least) <= highest[steps][layer.walk]))
+            self._place[self._known], done = 0, done + len(layers[-1].entity)
+        self._is_seed[seeds] = False
         states = States(*(np.concatenate(columns) for columns in zip(*layers, strict=True)))
-        return Walks(asked, starts, states, looked, np.array(highest))
+        return Walks(asked, starts, states, looked, highest)
 
     def _placed(self, walk: Ints, entities: Ints) -> Ints:
         """Rows of nodes in the tables, new ones for those that were not met before."""
@@ -275,7 +281,7 @@ class Layers:
         looked, owner, last = len(slots), opened[owner], layer.slot[opened][owner]
         entity, relation = graph.neighbours[slots].astype(np.int64), graph.relations[slots]
         came_by = np.where(last == NO_SLOT, -1, graph.relations[last])
-        is_seed = self._is_seed[self._question[layer.walk[owner]] * self._entities + entity]
+        is_seed = self._is_seed[self._seen_by[layer.walk[owner]] * self._entities + entity]
         keep = np.flatnonzero((relation != came_by) & ~is_seed)  # never straight back
         owner, slots, relation, entity, last = (c[keep] for c in (owner, slots, relation, entity, last))
         walk, mask = layer.walk[owner], layer.mask[owner]
@@ -308,15 +314,15 @@ class Layers:
         order = np.lexsort((layer.mask[owner[rows]], ends.slot[rows], rank, group[rows]))
         return ends.of(rows[order[begins(group[rows[order]])]])
 
-    def _highest(self, answers: States, wanted: Ints) -> Ints:
-        """(walks,): the total of the last entity wanted, with these answers added; FAR where there are
-        fewer."""
+    def _highest(self, answers: States) -> Ints:
+        """(walks,): the total of the last entity wanted, with these answers added, in that walk of the
+        question where it is least; FAR where there are fewer."""
         self._totals = np.append(self._totals, np.full(len(self._known) - len(self._totals), FAR))
         at = self._place[answers.walk * self._entities + answers.entity] - 1
         np.minimum.at(self._totals, at, answers.total)
-        walk = self._known // self._entities
-        ascending = np.sort(walk * (FAR + 1) + self._totals)
-        counts = np.bincount(walk, minlength=len(wanted))
-        last = np.minimum(np.cumsum(counts) - counts + wanted, len(ascending)) - 1
-        highest: Ints = np.where(counts < wanted, FAR, ascending[last] - np.arange(len(wanted)) * (FAR + 1))
-        return highest
+        ascending = np.sort(self._known // self._entities * (FAR + 1) + self._totals)
+        walk, totals = np.divmod(ascending, FAR + 1)
+        last = np.arange(len(walk)) - np.searchsorted(walk, walk) == self.wanted - 1
+        highest = np.full(1 + self._question.max(initial=0), FAR)
+        np.minimum.at(highest, self._question[walk[last]], totals[last])
+        return highest[self._question]
