@@ -191,6 +191,9 @@ def test_all_relations_are_read_as_they_are_meant(
         ("places.json", {"categories": [{"name": "boy"}, {"name": "girl"}],
                          "nodes": [{"id": "Ann", "category": 1}, {"id": "Ben", "category": 0}],
                          "links": [{"source": "Ann", "target": "Ben"}]}),
+        ("lines.json", [*({"type": "node", "id": name, "label": kind, "name": name}
+                          for name, kind in (("Ann", "girl"), ("Ben", "boy"), ("Cy", "boy"))),
+                        {"type": "edge", "source": "Ann", "target": "Ben"}]),
         ("half.json", {"nodes": [{"id": "Ann", "label": "girl", "properties": {"name": "Ann"}},
                                  {"id": "Ben", "label": "boy", "properties": {"name": "Ben", "type": "x"}},
                                  {"id": "Cy", "label": "boy", "properties": {"name": "Cy"}}],

@@ -248,9 +248,8 @@ def _add_label(roles: dict[str, str], table: Table, column: str) -> None:
         texts = table.texts(ids[0])
         if not names and all(map(looks_like_id, texts)) and not all(map(is_number, texts)):
             share /= 2  # nothing else names
-    if not any(_share(table, type) == 1 for type in of_role(roles, Role.TYPE)) and are_types(
-        labels, share, count
-    ):
+    types = [type for type in of_role(roles, Role.TYPE) if not _hold_only(table, type, NO_TYPES)]
+    if not any(_share(table, type) == 1 for type in types) and are_types(labels, share, count):
         roles[column] = Role.TYPE
     elif any(key_of(other) != "title" for other in names):  # it names those that they leave empty
         roles[column] = Role.DETAIL if are_types(labels) else Role.NAME
