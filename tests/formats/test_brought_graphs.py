@@ -169,6 +169,12 @@ VIS = (
         ("g.html", VIS % "knows<br>long", RELATED),
         ("g.html", VIS % "knows\\nsince 1999", RELATED),
         ("g.json", [{"source": "Ann", "target": "Ben", "title": "Similarity: 0.5"}], RELATED),
+        # An id that nobody knows is none.
+        (
+            "g.csv",
+            "Source ID,Source Name,Target ID,Target Name,Type\n1,Ann,?,Ben,knows\n1,Ann,?,Cy,likes\n",
+            [*KNOWS, ("Ann", "likes", "Cy")],
+        ),
         # A type that few rows repeat is no detail.
         (
             "g.csv",

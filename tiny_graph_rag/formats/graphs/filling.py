@@ -37,7 +37,7 @@ from tiny_graph_rag.formats.graphs.table import (
     text_of,
 )
 from tiny_graph_rag.formats.tables import is_number
-from tiny_graph_rag.formats.words import CHUNK_NODES, NAME_PARTS, Role
+from tiny_graph_rag.formats.words import CHUNK_NODES, MISSING, NAME_PARTS, Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED
 from tiny_graph_rag.messages import Said, said
@@ -56,6 +56,7 @@ SOME_UNDIRECTED = (
 RENAMED = "ids of relation ends with several names (the first name is used)"
 BROKEN = "triples that are not three texts (left out)"
 ENDS = (Role.SOURCE, Role.TARGET)
+NO_IDS = (None, "", "?", "-", *MISSING)  # what stands for an id that nobody knows
 END_NAMES = (Role.SOURCE_NAME, Role.TARGET_NAME)
 END_TYPES = (Role.SOURCE_TYPE, Role.TARGET_TYPE)
 
@@ -235,8 +236,8 @@ def _without_texts(rows: Rows, table: Table) -> Table:
 def _own_ends(table: Table) -> list[Any]:
     """What stands at the ends: ids, and names where some have no id."""
     return [
-        table.first_of([*table.columns(id), *table.columns(name)])
-        if table.columns(name) and any(cell in (None, "") for cell in table.of(id))
+        [told if cell in NO_IDS else cell for cell, told in zip(table.of(id), table.of(name), strict=True)]
+        if table.columns(name) and any(cell in NO_IDS for cell in table.of(id))
         else table.of(id)
         for id, name in zip(ENDS, END_NAMES, strict=True)
     ]
@@ -255,7 +256,7 @@ def _ends(rows: Rows, table: Table) -> list[Any]:
     for ends, columns in zip(typed, zip(ids, names, types, strict=True), strict=True):
         for id, name, type in zip(*(map(text_of, table.of(role)) for role in columns), strict=True):
             ends.append(f"{type} {id}" if id else "")
-            if id and name:
+            if name and id not in NO_IDS:
                 by_id.setdefault(id, set()).add(name)
                 by_type.setdefault(ends[-1], set()).add(name)
     several, left = ([id for id, its in by.items() if len(its) > 1] for by in (by_id, by_type))
