@@ -324,6 +324,7 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
         {"reference_chunks": ("Bees Act 3",)},
     ),
     ("slugs.yaml", f"- question: {QUESTION}\n  sources: [01-bees]\n", {"reference_chunks": ("01-bees",)}),
+    ("made.json", json.dumps([{**ASKED, "source": "gpt_4"}]), {"reference_chunks": ()}),
     ("a run's.json", json.dumps([{**ASKED, "sources": ["a.md"]}]), {"reference_chunks": ()}),
     (  # what a key holds in all records decides
         "short.json",

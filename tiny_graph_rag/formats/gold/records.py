@@ -42,7 +42,8 @@ MEANT = {  # what a key speaks of → the field that it gives
     **dict.fromkeys(("chunks", "texts", "ids"), "reference_chunks"),
 }
 OLD_NAMES = {"reference_relations": "reference_relationships"}  # of our own format
-_DOCUMENT = re.compile(r"\.[a-zA-Z]{2,5}(?:[#:?].*)?$|^[a-z]+://|/|^\w+(?:[-_]\w+)+$")
+_DOCUMENT = re.compile(r"\.[a-zA-Z]{2,5}(?:[#:?].*)?$|^[a-z]+://|/")
+_SEVERAL = re.compile(rf"{_DOCUMENT.pattern}|^\w+(?:[-_]\w+)+$")  # one `source` of that form is who made it
 LONGEST_TYPE = 60  # characters; what is longer is no category
 _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
 _FILE_PATH = re.compile(r"^[^<>\[\]()]*(?:/[^<>\[\]()]*|\.\w{2,5})$")
@@ -157,7 +158,8 @@ def fields_meant(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     is_run = {*RESPONSE_KEYS, "contexts"} & values.keys() or {"answer", "sources"} <= values.keys()
     if not is_run:  # whose documents were retrieved
         origins = [key for name in ORIGIN_KEYS for key in (name, f"{name}s") if key in values]
-        origins = [key for key in origins if _are(_ID if "_id" in key else _DOCUMENT, values[key])]
+        shown = {key: _SEVERAL if key.endswith("s") else _DOCUMENT for key in origins}
+        origins = [key for key in origins if _are(_ID if "_id" in key else shown[key], values[key])]
         found |= dict.fromkeys(origins, "reference_chunks")
     return {key: found[key] for key in sorted(found, key=lambda key: (_is_whole(key), -len(values[key])))}
 
