@@ -15,7 +15,6 @@ from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.cost import UNIT, Column
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading, mentions_of
 from tiny_graph_rag.retrieval.walk import (
-    MASKS,
     Asked,
     Ints,
     Layers,
@@ -195,6 +194,9 @@ class CheapestPaths:
         count = len(readings)
         weights = np.zeros((count, max(len(reading.slots) for reading in readings)), np.int64)
         types, (words, back) = np.zeros((count, self._types), np.uint8), np.zeros((2, count), np.int64)
+        sorts: list[
+            NDArray[np.uint8]
+        ] = []  # of relation types, by the slots that they fill; the first by none
         for number, reading in enumerate(readings):
             for place, slot in enumerate(reading.slots):
                 weights[number, place] = slot.weight
@@ -203,6 +205,11 @@ class CheapestPaths:
                     back[number] |= slot.way_back << place
                 else:
                     words[number] |= 1 << place
+            sorts.append(unique(np.append(types[number], np.uint8(0))))
+            types[number] = np.searchsorted(sorts[-1], types[number])
+        speaks = np.zeros((count, max(map(len, sorts))), np.int64)
+        for number, fills in enumerate(sorts):
+            speaks[number, : len(fills)] = fills
         weight = np.zeros((count, 1), np.int64)
         for place in range(weights.shape[1]):
             weight = np.concatenate([weight, weight + weights[:, place, None]], axis=1)
@@ -211,7 +218,7 @@ class CheapestPaths:
         ).T
         off_focus = (focus[:, None] > 0) & (np.arange(weight.shape[1]) & focus[:, None] == 0)
         end = weight[:, -1:] - weight + np.where(off_focus, self.prices.off_focus, 0)
-        steps = steps_of(np.arange(weight.shape[1]), unexplained, _sorted(types), back, self.prices)
+        steps = steps_of(np.arange(weight.shape[1]), unexplained, speaks, back, self.prices)
         least, ahead = least_of(weight, end, steps, unexplained, words, hops)
         entities, relations = self._held(readings, is_told=bool(words.any()))
         # Another mention may fill everything that one leaves empty.
@@ -266,20 +273,6 @@ class CheapestPaths:
         question, entity = np.divmod(pair[shown], self._size[0])
         total += walks.asked.end[question, mask] - walks.asked.end[question, states.mask[shown]]
         return Joined(question, entity, total, shown, more, row)
-
-
-def _sorted(types: NDArray[np.uint8]) -> Ints:
-    """(questions, sorts): the slots that each sort of relation type fills, none of the first. types:
-    (questions, types), the slots of each type; its sort is put in their place."""
-    question, codes = np.nonzero(types)
-    slots = question * MASKS + types[question, codes]
-    different = unique(slots)
-    owner, speaks = np.divmod(different, MASKS)
-    sorts = np.arange(1, 1 + len(different)) - np.searchsorted(owner, owner)
-    types[question, codes] = sorts[np.searchsorted(different, slots)]
-    of_sorts = np.zeros((len(types), 1 + sorts.max(initial=0)), np.int64)
-    of_sorts[owner, sorts] = speaks
-    return of_sorts
 
 
 def best_of(question: Ints, wanted: int, key: Ints, name_rank: NDArray[Any]) -> Ints:

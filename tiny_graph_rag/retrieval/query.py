@@ -86,13 +86,13 @@ class TextWords:
         self._relation_weight = milli(ranking.description_word)
         self._entity_weight = milli(ranking.entity_word)
         types = graph.entities.types
-        self._words_of_types: dict[str, set[int]] = {}
+        self._types_by_key: dict[str, set[int]] = {}
         self._kinds = [frozenset(words_of_name(name)) for name in types.names]
         for code, name in enumerate(types.names):
             owners = [folded_letters(word) for word in vocabulary.get(name, ())]
             for word in (*self._kinds[code], *owners):
                 if not is_function_word(word):
-                    self._words_of_types.setdefault(word, set()).add(code)
+                    self._types_by_key.setdefault(text_key(word), set()).add(code)
         self._of_type = [len(graph)]
         if len(types.names) != 1:
             self._of_type = np.bincount(types.codes, minlength=len(types.names)).tolist()
@@ -136,13 +136,6 @@ class TextWords:
             self._weight(self._entity_weight, count, len(self.graph)),
         )
         return Texts(weight, relations, entities, frozenset(types))
-
-    @cached_property
-    def _types_by_key(self) -> dict[str, set[int]]:
-        known: dict[str, set[int]] = {}
-        for word, types in self._words_of_types.items():
-            known.setdefault(text_key(word), set()).update(types)
-        return known
 
     def _count(self, types: Iterable[int]) -> int:
         return sum(self._of_type[code] for code in types)
@@ -243,10 +236,7 @@ class Reader:
         words, seeds = tokens(masked)
         asking = question_word(words, seeds)
         listed = is_in_listed_language(masked)
-        mentions = self._mentions(words)
-        if not listed:
-            for mention in mentions:
-                mention.weight = self._by_coverage(mention, words)
+        mentions = self._mentions(words, listed=listed)
         for mention in mentions:  # with the same relations in other languages
             more = [other for type_ in mention.types for other in self.types.translations[type_]]
             mention.types = list(dict.fromkeys((*mention.types, *more)))
@@ -294,16 +284,9 @@ class Reader:
         weight = milli(self.ranking.unknown_word)
         return [_Mention(list(foreign), [place], weight, False) for place in free[: max(0, missing)]]
 
-    def _by_coverage(self, mention: _Mention, words: dict[int, str]) -> int:
-        """The weight of a mention by how much of a type's name its words cover. In a language without a list
-        any of its words may be a function word; those of which a name is made cover more of it."""
-        claims = _by_type({place: self._claims(words[place]) for place in mention.places})
-        return max(
-            (self._coverage(code, claims[code]) for code in mention.types if code in claims), default=0
-        )
-
-    def _mentions(self, words: dict[int, str]) -> list[_Mention]:
-        """Types claim words in the order of how much of their name is covered."""
+    def _mentions(self, words: dict[int, str], *, listed: bool) -> list[_Mention]:
+        """Types claim words in the order of how much of their name is covered. In a language without a list
+        any word may be a function word: there a mention weighs as much as its words cover of a name."""
         claims = _by_type({place: self._claims(word) for place, word in words.items()})
         coverage = {code: self._coverage(code, its) for code, its in claims.items()}
         places = {code: {claim.place for claim in its} for code, its in claims.items()}
@@ -313,6 +296,7 @@ class Reader:
             own = [claim for claim in claims[first] if claim.place not in taken]
             if not own:
                 continue
+            at = [claim.place for claim in own]
             taken |= places[first]
             # With it those that the same words speak for as well: one mention of either.
             same = [
@@ -322,8 +306,13 @@ class Reader:
             ]
             named = [claim.place for claim in own if claim.part != NO_WORD]
             weight = max(claim.weight for claim in own)
+            if not listed:
+                weight = max(
+                    self._coverage(code, [claim for claim in claims[code] if claim.place in at])
+                    for code in same
+                )
             apart = any(after - before > 1 for before, after in pairwise(named))
-            mentions.append(_Mention(same, [claim.place for claim in own], weight, apart))
+            mentions.append(_Mention(same, at, weight, apart))
         return mentions
 
     def _claims(self, word: str) -> Claims:
