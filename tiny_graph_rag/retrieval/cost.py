@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -43,12 +43,11 @@ from tiny_graph_rag.linking.question_words import (
     without_seeds,
 )
 from tiny_graph_rag.retrieval.pagerank import Guide, RandomWalk, SynonymEdges
-from tiny_graph_rag.retrieval.query import Mentions, mentions_of
+from tiny_graph_rag.retrieval.query import mentions_of
 
 UNIT = 1_000_000  # a cost of 1
 Column = NDArray[np.int64]
 NarrowColumn = NDArray[np.int32]
-Asked = tuple[tuple[str, ...], tuple[str, ...], Mentions]  # stems outside and inside the mentions
 
 
 class Weights(Struct, frozen=True):
@@ -74,8 +73,8 @@ VOCABULARY = Weights(True, mentioned=250, neighbour=1000, pagerank=1000)
 FREE_TEXT = Weights(True, mentioned=0, neighbour=1000, pagerank=2000)
 UNTYPED = Weights(False, mentioned=500, neighbour=300, pagerank=1000)
 
-KNOWN_SCORES = 1 << 22  # scores that are kept: for as many sets of words as these are, and
-KEPT_QUESTIONS = 200  # for questions where there is room for so many
+KNOWN_SCORES = 1 << 22  # scores that are kept: for as many sets of words as these are
+KEPT_QUESTIONS = 200  # for which it is kept what relations they speak of
 MOST_SLOTS = 1 << 15  # relations looked at for the best neighbour
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
 GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
@@ -89,27 +88,23 @@ class TextScores:
         # By neighbours' names and relation types too, where paths say nothing of these.
         self._mentioned, self._bits_of = weights.mentioned, index.own_bits if weights.typed else index.bits
         self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
-        room = KNOWN_SCORES // max(1, len(self.graph))
-        self._room = room // 4 if room >= 4 * KEPT_QUESTIONS else 0
-        self._known: dict[Asked, Column] = {}
-        self._by_words = lru_cache(max(1, room))(self._by_words_of)
+        self._by_words = lru_cache(max(1, KNOWN_SCORES // max(1, len(self.graph))))(self._by_words_of)
         self._guide = lru_cache(KEPT_QUESTIONS)(self._guide_of)
 
     def of(self, questions: Sequence[LinkedQuestion]) -> Iterator[Column]:
-        """Of each question (3, entities): own, neighbour and near, in thousandths of bits. Kept where there
-        is room: other settings ask about the same questions. A name that is repeated counts each time."""
-        asked = [(*self._stems(question), mentions_of(question.starts)) for question in questions]
-        known = [self._known.get(one) for one in asked]
-        starts = [
-            Counter(its) if columns is None else {} for (_, _, its), columns in zip(asked, known, strict=True)
-        ]
-        guided = zip(asked, starts, strict=True)
+        """Of each question (3, entities): own, neighbour and near, in thousandths of bits. A name that is
+        repeated counts each time."""
+        asked = [(*self._stems(question), Counter(mentions_of(question.starts))) for question in questions]
         walks = self.random_walk.bits(
-            [(*mention, self._guide(outside)) for (outside, *_), its in guided for mention in its]
+            [(*mention, self._guide(outside)) for outside, _, mentions in asked for mention in mentions]
         )
-        for one, columns, its in zip(asked, known, starts, strict=True):
-            if columns is None:
-                columns = self._columns(one, zip(its.values(), walks, strict=False))
+        for outside, inside, mentions in asked:
+            columns = np.zeros((3, len(self.graph)), np.int64)
+            columns[0], columns[1] = self._by_words(outside)
+            mentioned = self.index.total(map(self._bits_of, inside))
+            columns[0, mentioned.rows] += mentioned.sums * self._mentioned // MILLI
+            for times, (at, bits) in zip(mentions.values(), walks, strict=False):
+                columns[2, at] += times * bits
             yield columns
 
     def _stems(self, question: LinkedQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -117,20 +112,6 @@ class TextScores:
         outside = content_stems_of(tokens(without_seeds(question))[0].values())
         inside = content_stems_of(tokens(question.text)[0].values())
         return tuple(outside), tuple([stem for stem in inside if stem not in outside])
-
-    def _columns(self, asked: Asked, walks: Iterable[tuple[int, tuple[NDArray[np.int64], Column]]]) -> Column:
-        """walks: of each mention, how often it stands there, and what it visits."""
-        columns, (outside, inside, _) = np.zeros((3, len(self.graph)), np.int64), asked
-        columns[0], columns[1] = self._by_words(outside)
-        mentioned = self.index.total(map(self._bits_of, inside))
-        columns[0, mentioned.rows] += mentioned.sums * self._mentioned // MILLI
-        for times, (at, bits) in walks:
-            columns[2, at] += times * bits
-        if self._room:
-            if len(self._known) >= self._room:
-                self._known.clear()
-            self._known[asked] = columns
-        return columns
 
     def _by_words_of(self, stems: tuple[str, ...]) -> tuple[NarrowColumn, NarrowColumn]:
         """What words outside the mentions say of all entities and of their neighbours; kept, for questions
