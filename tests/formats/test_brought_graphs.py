@@ -51,6 +51,11 @@ GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes clas
         ("data.json", {"Ann": {"Ben": {"relation": "knows"}}, "Ben": {}}),
         ("pairs.json", {"Ann": [["knows", "Ben"]], "Ben": []}),
         ("objects.json", {"Ann": [{"relation": "knows", "target": "Ben"}], "Ben": []}),
+        ("a.canvas", {"nodes": [{"id": "1a", "type": "text", "text": "Ann"}, {"id": "g", "label": "Girls"},
+                                {"id": "2b", "type": "text", "text": "Ben"}],
+                      "edges": [{"id": "e", "fromNode": "1a", "toNode": "2b", "label": "knows"}]}),
+        ("rows.json", {"nodes": [["id", "name"], ["n1", "Ann"], ["n2", "Ben"]],
+                       "edges": [["source", "relation", "target"], ["n1", "knows", "n2"]]}),
         ("keys of ends.json", {"nodes": {"Ann": {"n": 1}, "Ben": {"n": 2}},
                                "edges": {"Ann|Ben": {"relation": "knows"}}}),
         ("tree.json", {"name": "Ann", "knows": [{"name": "Ben", "knows": []}]}),
@@ -264,6 +269,11 @@ def test_what_looks_wrong_in_a_table_is_told(own_folder: Path, text: str, note: 
     [
         ("g.cypher", "CREATE (a:Person {name: 'Ann'})", r"cypher-shell -f g\.cypher"),
         ("g.txt", "// a town\nMERGE (a {name: 'Ann'})-[:KNOWS]->(b)", r"cypher-shell -f g\.txt"),
+        (
+            "rdf.json",
+            {"http://e/Ann": {"http://e/knows": [{"type": "uri", "value": "http://e/Ben"}]}},
+            "riot --syntax=rdfjson",
+        ),
         ("g.html", "<html><script>var network = new vis.DataSet(x)</script>", "networkx.write_graphml"),
         ("m.csv", ",Ann,Ben\nAnn,0,1\nBen,0,0\n", "a header that names them; the first line is: , Ann, Ben"),
         ("g.json", {"colors": ["red", "blue"]}, "wanted .*its lists are 'colors'"),
@@ -415,10 +425,23 @@ def test_sentences_are_no_entities_and_a_second_list_of_relations_is_read_once(o
 
 
 def test_a_table_of_relation_types_is_not_that_of_relations(own_folder: Path) -> None:
-    for name, text in (("entities", "name\nAnn\nBen\n"), ("relations", "relation_name\nknows\n")):
+    for name, text in (("entities", "name\nAnn\nBen\n"), ("relations", "id,name\nR1,knows\n")):
         (own_folder / f"{name}.csv").write_text(text, encoding="utf-8")
-    (own_folder / "triples.csv").write_text("head,relation,tail\nAnn,knows,Ben\n", encoding="utf-8")
+    (own_folder / "triples.csv").write_text("head,relation,tail\nAnn,R1,Ben\n", encoding="utf-8")
     assert told(read_graph(own_folder)) == KNOWS
+
+
+def test_a_table_between_two_others_relates_them(own_folder: Path) -> None:
+    tables = {
+        "girls": "id,name\n1,Ann\n",
+        "boys": "id,name\n1,Ben\n",
+        "knows": "id_girl,boy_id,since\n1,1,1999\n",
+    }
+    paths = [own_folder / f"{name}.csv" for name in tables]
+    for path, text in zip(paths, tables.values(), strict=True):
+        path.write_text(text, encoding="utf-8")
+    graph = read_graph(Path(",".join(map(str, paths))))
+    assert (told(graph), [*graph.entities.types]) == (KNOWS, ["girls", "boys"])
 
 
 def test_what_is_dropped_and_what_is_not_clear_is_told(own_folder: Path) -> None:

@@ -22,8 +22,16 @@ from tiny_graph_rag.formats.graphs.roles import (
     of_role,
 )
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.table import SAMPLE, Table, admin_column, admin_kind, end_text, words_of
-from tiny_graph_rag.formats.words import ENTITY_LISTS, PEOPLE_WORDS, RELATION_LISTS, Role
+from tiny_graph_rag.formats.graphs.table import (
+    SAMPLE,
+    Table,
+    admin_column,
+    admin_kind,
+    end_text,
+    key_of,
+    words_of,
+)
+from tiny_graph_rag.formats.words import ENTITY_LISTS, ID_WORDS, PEOPLE_WORDS, RELATION_LISTS, Role
 from tiny_graph_rag.graph.building import looks_like_id
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -121,6 +129,7 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
         or [table for table in tables if table.is_edges]
         or [table for table in ends if table.is_edges is None]
     )
+    edges = edges or [table for table in tables if _associates(table, tables)]
     if not edges:
         raise GraphError.at(
             rows.path,
@@ -144,6 +153,27 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
         if not any(_name_types(one, table) for one in (*edges, *nodes)):
             rows.dropped("tables that hold neither entities nor relations", table.name)
     return nodes, edges
+
+
+def _associates(table: Table, tables: Sequence[Table]) -> bool:
+    """Whether two columns hold ids of two other tables, after which they are called (`id_recipe` and
+    `ingredient_id` of recipes and ingredients): these are ends then, and ids have their table before them."""
+    named = {key_of(other.label or other.name).rstrip("s"): other for other in tables if other is not table}
+    found: dict[str, str] = {}
+    for column in table.names:
+        words = sorted(words_of(column), key=lambda word: word not in ID_WORDS)
+        if len(words) == 2 and words[0] in ID_WORDS and words[1].rstrip("s") in named:
+            found[column] = words[1].rstrip("s")
+    if len({*found.values()}) != 2 or len(found) != 2:
+        return False
+    for end, (column, name) in zip(("source", "target"), found.items(), strict=True):
+        for id in of_role(node_roles(named[name]), Role.ID)[:1]:
+            ids = [end_text(cell) for cell in named[name].cells(id)]
+            named[name].put(id, [cell if cell.startswith(f"{name}:") else f"{name}:{cell}" for cell in ids])
+        table.put(end, [f"{name}:{end_text(cell)}" for cell in table.cells(column)])
+        table.names.remove(column)
+    table.put("relation", [table.label or table.name] * table.rows)
+    return True
 
 
 def _name_types(table: Table, names: Table) -> bool:
@@ -178,6 +208,7 @@ def _of_entities(rows: Rows, tables: Sequence[Table], edges: Sequence[Table], gi
     others = [
         table
         for table in tables
+        if not table.is_edges
         if names_entities(table.names, given) or (table.is_edges is False and not table.label)
     ]
     roles = {table: node_roles(table, given) for table in others}

@@ -171,7 +171,10 @@ def _typed(type: str, row: Any) -> Any:
 
 def _with_keys(rows: list[Any]) -> list[Any]:
     """Rows of which some are lists of two or three, as objects with the columns of a table without a header.
-    networkx's edge has its data third."""
+    networkx's edge has its data third; the first of lists may be a header."""
+    first = rows[0] if rows and isinstance(rows[0], list) and all(isinstance(s, str) for s in rows[0]) else []
+    if _name_facts(first) or {Role.ID, Role.NAME} <= {*node_roles(Table.of_header(first)).values()}:
+        return [dict(zip(first, row, strict=False)) if isinstance(row, list) else row for row in rows[1:]]
     pairs = all(len(row) == 2 for row in rows if isinstance(row, list))
 
     def named(row: Any) -> Any:
@@ -222,9 +225,13 @@ def tables_of(document: Any, given: Columns = NONE) -> list[Table]:
     if document and all(key.isdecimal() and isinstance(document[key], list | dict) for key in document):
         return _of_list(list(document.values()))
     told = {key: role == "edges" for role in ("nodes", "edges") for key in given.tables(role)}
-    found = (_table_in(key, value, told.get(key)) for key, value in document.items())
-    tables = [table for table in found if table is not None]
-    facts = [table for table in tables if table.is_edges is None and table.label and _are_facts(table)]
+    tables = [table for key, value in document.items() if (table := _table_in(key, value, told.get(key)))]
+    facts = [
+        table
+        for table in tables
+        if table.is_edges is None and table.label
+        if _name_facts([name for name in table.names if table.cells(name)[0] is not None])
+    ]
     if len(facts) == 1 and not any(table.is_edges for table in tables):  # under another name
         facts[0].is_edges = True
     named = [table for table in tables if table.is_edges is False]
@@ -235,11 +242,7 @@ def tables_of(document: Any, given: Columns = NONE) -> list[Table]:
             table.is_directed = document.get("directed") is not False
             if table.is_edges is None:
                 put_label(table, "type")
-        return [
-            table
-            for table in tables
-            if table.is_edges is not None or table.label or texts & {*table.texts("id")}
-        ]
+        return [one for one in tables if one.is_edges is not None or one.label or texts & {*one.texts("id")}]
     by_key = {key_of(key): key for key in reversed(document)}
     around = next((by_key[key] for key in ADJACENCIES if key in by_key), None)
     if around is not None and (relations := _neighbours(document[around], named)):
@@ -281,9 +284,8 @@ def _first(value: Any) -> Any:
     return _first(first) if isinstance(value, dict) and isinstance(first, list) else first
 
 
-def _are_facts(table: Table) -> bool:
-    """Whether the first row has both ends and a type, in words that are a header's."""
-    names = [name for name in table.names if table.cells(name)[0] is not None]
+def _name_facts(names: Sequence[str]) -> bool:
+    """Whether there are both ends and a type, in words that are a header's."""
     roles = edge_roles(Table.of_header(names), strict=True)
     return has_ends(roles) and Role.TYPE in roles.values()
 
@@ -303,7 +305,8 @@ def _below(document: dict[str, Any]) -> list[Table]:
     lists = {key: objects for key, value in document.items() if (objects := _objects_in(value))}
     if len(lists) > 1:  # whose objects name each other
         rows = [{"type": key, **row} for key, objects in lists.items() for row in objects]
-        return [] if names_ends(columns_of(rows)) else with_related(Table.of_records(flat(rows), "entities"))
+        both = [] if names_ends(columns_of(rows)) else with_related(Table.of_records(rows, "entities"))
+        return both if both and 3 * both[1].rows >= len(rows) else []
     tables = _of_list(*lists.values()) if lists else []
     is_graph = tables and tables[-1].rows and (len(tables) > 1 or names_ends(tables[-1].names))
     return tables if is_graph else []
@@ -338,9 +341,7 @@ def _of_list(values: list[Any]) -> list[Table]:
     """Of a list of relations, of both, or of documents with lists of their own."""
     if _are_documents(values):
         return _joined(list(map(tables_of, values)))
-    if all(
-        isinstance(several, list) and _objects_in(several) for several in values
-    ):  # such as generations of a family
+    if all(isinstance(several, list) and _objects_in(several) for several in values):  # generations
         values = [row for several in values for row in several]
     rows = flat(_with_keys(values))
     ends = edge_roles(Table.of_records(rows))
@@ -413,7 +414,7 @@ def _of_adjacency(document: dict[str, Any]) -> list[Table]:
     pointed at is a key as well: else any settings would be a graph."""
     rows = rows_in(document)
     relations = [] if names_ends(columns_of(rows)) else related(Table.of_records(rows, "entities"))
-    if not relations:
+    if 2 * len(relations) < len(rows):
         rows = [{"id": key} for key in document]
         relations = _neighbours(document, ())
         targets = {text_of(relation["target"]) for relation in relations}

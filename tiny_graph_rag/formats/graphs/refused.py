@@ -35,6 +35,10 @@ DOT = (
     "networkx.write_graphml(networkx.nx_pydot.read_dot('{file}'), '{stem}.graphml')"
 )
 SCRIPT = "JavaScript is not run. Save the value behind the first = as JSON, with JSON.stringify in Node.js"
+RDF_JSON = (
+    "RDF/JSON is not read. Save it as Turtle, with Apache Jena's "
+    "riot --syntax=rdfjson --output=turtle {file} > {stem}.ttl"
+)
 RESULT = (
     "this is the result of a query as text. Save it as JSON in Neo4j Browser, or read the database: "
     "convert -g neo4j://localhost -o {stem}-KG.json"
@@ -61,6 +65,8 @@ def _reason(head: Head) -> Said | None:
         return said(DOT, file=name, stem=stem)
     if re.match(r"(var|let|const|window|module|export)\b[^\n=]*=?\s*[\[{]", head.text):
         return said(SCRIPT)
+    if re.match(r'\{\s*"[^"]+"\s*:\s*\{\s*"[^"]+"\s*:\s*\[\s*\{[^{}\[]*"(uri|literal|bnode)"', head.text):
+        return said(RDF_JSON, file=name, stem=stem)
     if re.match(r'[^\n]+\n"?\(:\w', head.text):
         return said(RESULT, stem=stem)
     return said(CYPHER, file=name, stem=stem) if _CYPHER.match(head.text) else None

@@ -120,7 +120,7 @@ def node_roles(table: Table, given: Columns = NONE) -> dict[str, str]:
     if Role.ID not in roles.values():
         _add_id(roles, table, left)
     _add_languages(roles, left)
-    if Role.NAME not in roles.values():
+    if not any(_share(table, name) == 1 for name in of_role(roles, Role.NAME)):
         _add_name(roles, table, left)
     return _deciding(roles, table, given)
 

@@ -96,12 +96,13 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
     ]
     edges = [file for file, is_edges, _ in named if is_edges]
     tables = [file for file in edges if names_ends(_header(file)) or _ending(file) in ENDINGS[2:]]
-    edges = tables or edges  # not a table of their types
+    types = [file for file in edges if tables and file not in tables]  # which names them
+    edges = tables or edges
     rest = {file: (_ending(file), words) for file, _, words in named}
     pairs: list[tuple[Path, ...]] = [
-        (node, edge) for node in nodes for edge in edges if rest[node] == rest[edge]
+        (node, edge, *types) for node in nodes for edge in edges if rest[node] == rest[edge]
     ]
-    return pairs or ([(*nodes, *edges)] if nodes and edges else [])
+    return pairs or ([(*nodes, *edges, *types)] if nodes and edges else [])
 
 
 def _is_table(file: Path) -> bool:
