@@ -174,6 +174,12 @@ VIS = (
         ("g.html", VIS % "knows<br>long", RELATED),
         ("g.html", VIS % "knows\\nsince 1999", RELATED),
         ("g.json", [{"source": "Ann", "target": "Ben", "title": "Similarity: 0.5"}], RELATED),
+        # A key of both ends, of which one has a sign of an arrow.
+        (
+            "g.json",
+            {"nodes": {"Ann": {"n": 1}, "b > 2": {"n": 2}}, "edges": {"Ann|b > 2": {"relation": "knows"}}},
+            [("Ann", "knows", "b > 2")],
+        ),
         # An id that nobody knows is none.
         (
             "g.csv",

@@ -98,7 +98,7 @@ def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph
     )
 
 
-_BOTH_ENDS = re.compile(r"(?P<source>[^|>]+?)(?:\||->)(?P<target>[^|>]+)")  # as a key
+_BOTH_ENDS = re.compile(r"(?P<source>[^|]+?)(?:\||->)(?P<target>[^|]+)")  # as a key
 _PAGE = re.compile(r"\s*<(!doctype html|html|head|body|script|div)\b", re.I)
 _DATA_SET = re.compile(r"(?<![\w.])(nodes|edges)\s*=\s*new\s+vis\.DataSet\(\s*(?=\[)")
 
