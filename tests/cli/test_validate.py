@@ -138,7 +138,7 @@ def test_ids_of_entities_as_references_are_told_and_replaced(run_cli, tmp_path) 
     graph = {
         "entities": [{"id": id, "name": name} for id, name in names.items()],
         "relationships": [
-            {"source": "n1", "target": "n3", "type": "FERRY"},
+            *({"source": "n1", "target": "n3", "type": type} for type in ("FERRY", "TRAIN")),
             {"source": "n1", "target": "n9"},
         ],
     }
