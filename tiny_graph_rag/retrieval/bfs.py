@@ -102,26 +102,19 @@ class BfsRetriever(Retriever):
         of_a_bit = [self._of_a_bit(within, len(questions)) for within in reached]
         rows = np.flatnonzero(np.any(of_a_bit, axis=0)).tolist()
         if rows and self.texts is not None:
-            bits = [np.zeros((3, len(within.question)), np.int64) for within in reached]
             columns_of = self.texts.of([questions[row] for row in rows])
             for row, columns in zip(rows, columns_of, strict=True):
-                for within, its_bits in zip(reached, bits, strict=True):
+                for within, costs in zip(reached, of_a_bit, strict=True):
                     its = within.of_question(row)
-                    its_bits[:, its] = columns[:, within.entities[its]]
-            for within, its_bits, cost in zip(reached, bits, of_a_bit, strict=True):
-                within.parts[:, 2:] = self._lacking(within.question, its_bits, cost)
+                    within.parts[its, 2:] = self._lacking(columns[:, within.entities[its]], costs[row])
         return [self._ordered(within) for within in reached]
 
-    def _lacking(self, question: Column, bits: Column, of_a_bit: Column) -> Column:
-        """(rows, 3): what each entity lacks to the most bits that one of its question has, as costs. bits:
-        (3, rows), in thousandths."""
-        firsts = np.flatnonzero(begins(question))
-        if not len(firsts):
-            return bits.T
-        most = np.maximum.reduceat(bits, firsts, axis=1)
-        missing = np.repeat(most, np.diff(firsts, append=len(question)), axis=1) - bits
+    def _lacking(self, bits: Column, of_a_bit: int) -> Column:
+        """(entities, 3): what each lacks to the most bits that one of them has, as costs. bits: (3,
+        entities), in thousandths."""
+        missing = bits.max(axis=1, keepdims=True, initial=0) - bits
         weights = np.array([MILLI, self.weights.neighbour, self.weights.pagerank])
-        costs: Column = (missing.T * of_a_bit[question, None] * weights) // (MILLI * MILLI)
+        costs: Column = (missing.T * of_a_bit * weights) // (MILLI * MILLI)
         return costs
 
     def _ordered(self, reached: Reached) -> Reached:
