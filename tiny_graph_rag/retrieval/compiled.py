@@ -211,11 +211,11 @@ def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count:
                 break
             rival = rows[rival, NEXT] - 1
         if rival < 0:
-            opened[chosen] = (cost + least[mask]) * len(rows) + state
+            opened[chosen] = (cost + least[mask]) << 32 | state
             chosen += 1
     if chosen > most:
         opened, chosen = np.sort(opened[:chosen]), most
-    return opened[:chosen] % len(rows)
+    return opened[:chosen] & (1 << 32) - 1
 
 
 @compiled
