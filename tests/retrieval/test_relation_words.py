@@ -117,6 +117,6 @@ def test_types_claim_the_words_of_a_question_as_if_each_were_compared(words: lis
             assert types.claims(word) == claims[place]
         mentions = [
             (sorted(_mention.types), _mention.places, _mention.weight, _mention.repeated)
-            for _mention in reader._mentions(asked)
+            for _mention in reader._mentions(asked, listed=True)
         ]
         assert mentions == plainly_mentioned(names, claims)
