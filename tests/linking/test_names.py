@@ -172,6 +172,14 @@ def test_a_name_may_be_inflected_in_a_language_without_a_list(
     assert sorted(found) == sorted(seeds)
 
 
+def test_words_of_an_english_graph_match_by_stem_alone() -> None:
+    triples = [("Jo Blackpool", "WORKS_WITH", "Sam Blackwell"), ("Jo Blackpool", "LIVES_IN", "Hull")]
+    graph = KnowledgeGraph.from_triples(triples)
+    linker = make_linker(graph, NameIndex.of(graph), Config())
+    seeds = linker.link([Example("q", "Where does Blackpool live?", ())])[0].seeds
+    assert [graph.entities.names[seed.entity] for seed in seeds] == ["Jo Blackpool"]
+
+
 def test_what_stands_around_an_entity_counts_where_nothing_else_is_known() -> None:
     graph = KnowledgeGraph.from_triples([("Ann", "FOUNDED", "Kettle Works"), ("Bo", "LEFT", "Kettle Works")])
     linker = make_linker(graph, NameIndex.of(graph), Config())

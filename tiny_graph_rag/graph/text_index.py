@@ -13,6 +13,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ from tiny_graph_rag.language.folding import folded_letters, without_accents
 from tiny_graph_rag.language.words import (
     CACHED_WORDS,
     POSSESSIVE,
+    is_dictionary_word,
     is_function_word,
+    is_in_listed_language,
     is_question_word,
     text_key,
     words_in,
@@ -39,6 +42,9 @@ K1, B = 0.9, 0.4  # Anserini's: lengths count less, because an entity with many 
 OWN, TOLD, KIND, NEAR = 1.0, 1.0, 1.0, 1.0
 TEXTS_READ = 200_000  # names and descriptions; an index over more would cost more memory than the graph
 KEYWORDS = "keywords"  # a detail of relations that says what they are about
+BEGINNING = 5  # letters that the forms of a Latin word have in common
+LAST = "\U0010ffff"  # stands behind every letter
+SAMPLE = 200  # descriptions that tell a graph's language
 KEPT_ROWS = 1 << 21  # of the words asked for, before they are forgotten
 MILLI = 1000
 
@@ -103,14 +109,30 @@ class TextIndex:
             average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
             self._norm = 1 - B + B * lengths / (average or 1.0)
         self._known: dict[tuple[str, bool], Bits] = {}
-        self._numbers: dict[str, int | None] = {}
+        self._numbers: dict[str, range] = {}
         self._kept_rows = 0
 
-    def number(self, stem: str) -> int | None:
+    def numbers(self, stem: str) -> range:
+        """Of the stems that count as this one: itself; of a Latin word that isn't English all that begin like
+        it, in a graph whose language's endings we don't know."""
         if stem not in self._numbers:
-            row = bisect_left(self.stems, stem)
-            self._numbers[stem] = row if row < len(self.stems) and self.stems[row] == stem else None
+            first = bisect_left(self.stems, stem)
+            is_held = first < len(self.stems) and self.stems[first] == stem
+            self._numbers[stem] = range(first, first + is_held)
+            is_latin = stem.isascii() and stem.isalpha() and len(stem) >= BEGINNING
+            if is_latin and self._is_inflected and not is_dictionary_word(stem):
+                start = stem[:BEGINNING]
+                ends = (bisect_left(self.stems, text) for text in (start, start + LAST))
+                self._numbers[stem] = range(*ends)
         return self._numbers[stem]
+
+    @cached_property
+    def _is_inflected(self) -> bool:
+        """Whether the graph's types and first descriptions are neither in English nor in Korean."""
+        known, relations = self.graph.entities, self.graph.relations
+        types = (" ".join(words_of_name(name)) for name in (*known.types.names, *relations.types.names))
+        described = islice(chain(known.descriptions, relations.descriptions), SAMPLE)
+        return not is_in_listed_language(". ".join((*types, *described)))
 
     def bits(self, stem: str) -> Bits:
         """idf × saturated frequency, idf in bits (log2). Source: Robertson & Zaragoza, BM25F (2009)."""
@@ -149,8 +171,11 @@ class TextIndex:
         return self._held(self.of_types, stem)[0]
 
     def _held(self, postings: Postings, stem: str) -> Field:
-        number = self.number(stem)
-        return NOWHERE if number is None else postings.of(number)
+        fields = [postings.of(number) for number in self.numbers(stem)]
+        if len(fields) < 2:
+            return fields[0] if fields else NOWHERE
+        rows, counts = summed(fields, max(len(self.graph), len(self.graph.relations)))
+        return rows.astype(np.int32), counts
 
     def _scored(self, stem: str, *, own: bool) -> Bits:
         """Kept while there is room for it."""

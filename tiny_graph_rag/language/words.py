@@ -56,7 +56,6 @@ SHARED_PREFIX = 4  # letters that two words share at least to count as related
 LANGUAGE = "en"  # of the dictionary
 FIRST_BITS = 16  # of a key, by which words are found
 LONGEST_COMPOUND = 64  # letters: of no longer word the parts are sought, for each of its ends is looked at
-LATIN_STEM = 5  # letters by which a Latin word is looked up that is not in the dictionary
 KOREAN_STEM = 2  # syllables that a Korean stem keeps: one alone is any word
 
 ENGLISH_QUESTION_WORDS = table("who whom whose what which when where how why")
@@ -250,15 +249,14 @@ def dictionary_form(word: str) -> str:
 
 def text_key(word: str) -> str:
     """Under which the words of texts are looked up: by stem, in Korean by its first two syllables, in other
-    languages by their first letters, since we don't know their endings: Ленского as Ленский.
+    scripts than Latin by its first four letters, since we don't know their endings: Ленского as Ленский.
 
     Source: McNamee, Nicholas & Mayfield, Addressing morphological variation in alphabetic languages (2009).
     """
     if is_korean(word):
         return stem(word)[:KOREAN_STEM]
-    if _is_listed(word) or (not word.isascii() and re.search(HAS_UNSPACED, word)):
-        return stem(word)
-    return stem(word)[: LATIN_STEM if word.isascii() else SHARED_PREFIX]
+    is_whole = word.isascii() or re.search(HAS_UNSPACED, word)
+    return stem(word) if is_whole else stem(word)[:SHARED_PREFIX]
 
 
 SAME, SAME_STEM, RELATED, UNRELATED = 3, 2, 1, 0
