@@ -44,7 +44,7 @@ TEXTS_READ = 200_000  # names and descriptions; an index over more would cost mo
 KEYWORDS = "keywords"  # a detail of relations that says what they are about
 BEGINNING = 5  # letters that the forms of a Latin word have in common
 LAST = "\U0010ffff"  # stands behind every letter
-SAMPLE = 200  # descriptions that tell a graph's language
+SAMPLE = 200  # types, and descriptions, that tell a graph's language
 KEPT_ROWS = 1 << 21  # of the words asked for, before they are forgotten
 MILLI = 1000
 
@@ -120,7 +120,7 @@ class TextIndex:
             is_held = first < len(self.stems) and self.stems[first] == stem
             self._numbers[stem] = range(first, first + is_held)
             is_latin = stem.isascii() and stem.isalpha() and len(stem) >= BEGINNING
-            if is_latin and self._is_inflected and not is_dictionary_word(stem):
+            if is_latin and not is_dictionary_word(stem) and self._is_inflected:
                 start = stem[:BEGINNING]
                 ends = (bisect_left(self.stems, text) for text in (start, start + LAST))
                 self._numbers[stem] = range(*ends)
@@ -128,11 +128,12 @@ class TextIndex:
 
     @cached_property
     def _is_inflected(self) -> bool:
-        """Whether the graph's types and first descriptions are neither in English nor in Korean."""
+        """Whether the graph's first types and descriptions are neither in English nor in Korean."""
         known, relations = self.graph.entities, self.graph.relations
-        types = (" ".join(words_of_name(name)) for name in (*known.types.names, *relations.types.names))
+        types = islice(chain(known.types.names, relations.types.names), SAMPLE)
         described = islice(chain(known.descriptions, relations.descriptions), SAMPLE)
-        return not is_in_listed_language(". ".join((*types, *described)))
+        spelled = (" ".join(words_of_name(name)) for name in types)
+        return not is_in_listed_language(". ".join((*spelled, *described)))
 
     def bits(self, stem: str) -> Bits:
         """idf × saturated frequency, idf in bits (log2). Source: Robertson & Zaragoza, BM25F (2009)."""

@@ -202,7 +202,8 @@ def is_in_listed_language(text: str) -> bool:
     short = [word for word in telling if len(word) <= SHORT and word.isascii() and word.isalpha()]
     if len(short) > 1 and 2 * sum(word in NAMELESS for word in short) < len(short):
         return False
-    telling = [word for word in telling if word not in short or word in NAMELESS]
+    unlisted = {*short} - NAMELESS
+    telling = [word for word in telling if word not in unlisted]
     return sum(map(_is_listed, telling)) >= LISTED * len(telling)
 
 
