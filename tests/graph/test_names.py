@@ -106,7 +106,7 @@ def test_many_names_are_found_whatever_parts_they_were_read_in(monkeypatch: pyte
 )
 def test_the_nearest_name(tmp_path: Path, entities: list[Any], wanted: str, found: list[str]) -> None:
     path = write_kg(tmp_path / "x-KG.json", entities)
-    nearest = NearestNames.of(read_graph(path).entities).of_all([wanted])[wanted]
+    nearest = NearestNames(read_graph(path)).of_all([wanted])[wanted]
     assert [item.name for item in nearest][:1] == found
     assert all(item.likeness > 0.9 for item in nearest[:1] if item.name == "Sherlock Holmes")
     if found == ["Annabel"]:

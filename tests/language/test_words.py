@@ -90,6 +90,7 @@ def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossibl
 
 
 def test_words_that_the_dictionary_holds_need_no_simplemma() -> None:
+    lemmas.cache_clear()  # read from another folder before, they would not be written to this one
     lemmas()
     code = (
         "import sys; from tiny_graph_rag.language.words import likeness, lemma;"

@@ -144,7 +144,7 @@ def _references(graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, tex
                 lost[name][example.id] = None
     if not lost:
         return
-    nearest = NearestNames.of(graph.entities).of_all(lost)
+    nearest = NearestNames(graph).of_all(lost)
     for name, asking in lost.items():
         near = next((near for near in nearest[name] if near.likeness >= LIKE_ENOUGH), None)
         question = t(

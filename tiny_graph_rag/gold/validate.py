@@ -126,7 +126,7 @@ def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Vali
     flat = [reference for row in rows for reference in row]
     levels = Counter(reference.resolved_by for reference in flat)
     missing_names = dict.fromkeys(reference.name for reference in flat if not reference.entities)
-    nearest = NearestNames.of(graph.entities).of_all(missing_names) if missing_names else {}
+    nearest = NearestNames(graph).of_all(missing_names) if missing_names else {}
     names_all = [
         bool(row) and all(is_named(example.query, reference, graph) for reference in row)
         for example, row in zip(examples, rows, strict=True)

@@ -8,12 +8,12 @@ Names are compared letter by letter by rapidfuzz, Hangul taken apart, so that ì 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
 
-from tiny_graph_rag.graph.tables import Entities
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import fold, nfd
 
 SHORTLIST = 40  # spellings looked at for the nearest entities
@@ -51,19 +51,19 @@ def similar(letters: str, spelled: Sequence[str], least: float, most: int | None
     return [(place, likeness / 100) for _, likeness, place in ranked]
 
 
+def entity_of_id(graph: KnowledgeGraph, text: str) -> int | None:
+    """The entity whose id a text is; None of a number, which may be an answer itself."""
+    return None if text.isdecimal() else graph.row_of_id.get(text)
+
+
 class NearestNames:
-    """The names and aliases of a graph, built once. owners: the entity of each spelling. ids: id â†’ entity."""
+    """The names and aliases of a graph, built once. owners: the entity of each spelling."""
 
-    def __init__(self, spellings: Sequence[str], owners: Sequence[int], ids: Mapping[str, int]) -> None:
-        self.spellings, self.owners, self.ids = spellings, owners, ids
-        self._spelled = [letters_of(spelling) for spelling in spellings]
-
-    @classmethod
-    def of(cls, entities: Entities) -> NearestNames:
-        aliases, rows = entities.aliases, np.arange(len(entities))
-        owners = np.concatenate([rows, np.repeat(rows, np.diff(aliases.offsets))])
-        ids = {id: row for row, id in enumerate(entities.ids) if not id.isdecimal()}
-        return cls([*entities.names, *aliases.items], owners.tolist(), ids)
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        names, aliases, rows = graph.entities.names, graph.entities.aliases, np.arange(len(graph))
+        self.graph, self.spellings = graph, [*names, *aliases.items]
+        self.owners = [*rows.tolist(), *np.repeat(rows, np.diff(aliases.offsets)).tolist()]
+        self._spelled = [letters_of(spelling) for spelling in self.spellings]
 
     def of_all(self, names: Iterable[str]) -> dict[str, tuple[Near, ...]]:
         """Each name's nearest entities, at most MOST, best first; none below LEAST. Of an entity's id, unless
@@ -71,8 +71,8 @@ class NearestNames:
         return {name: self._nearest(name) for name in dict.fromkeys(names)}
 
     def _nearest(self, name: str) -> tuple[Near, ...]:
-        if name in self.ids:
-            entity = self.ids[name]
+        entity = entity_of_id(self.graph, name)
+        if entity is not None:
             return (Near(self.spellings[entity], entity, 1.0),)
         found: dict[int, Near] = {}
         for row, likeness in similar(letters_of(name), self._spelled, LEAST, SHORTLIST):

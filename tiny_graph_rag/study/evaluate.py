@@ -239,8 +239,9 @@ def _strange_passages(judged: Judged, examples: EvalSet, graph: KnowledgeGraph) 
 
 def _ids_as_names(judgments: Judgments, graph: KnowledgeGraph) -> list[str]:
     """How many references are written as ids of entities, which no name in a ranking is."""
-    lost = judgments.references.unresolved
-    ids = [name for name in lost if name in graph.row_of_id and not name.isdecimal()] if lost else []
+    from tiny_graph_rag.graph.nearest import entity_of_id  # most gold sets lack nothing
+
+    ids = [name for name in judgments.references.unresolved if entity_of_id(graph, name) is not None]
     if not ids:
         return []
     return [

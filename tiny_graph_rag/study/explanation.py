@@ -287,7 +287,7 @@ def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Nea
         return {}
     from tiny_graph_rag.graph.nearest import NearestNames
 
-    return NearestNames.of(graph.entities).of_all(missing[:NEAREST_SOUGHT])
+    return NearestNames(graph).of_all(missing[:NEAREST_SOUGHT])
 
 
 QUESTIONS_WALKED = 200  # a search over a large graph takes milliseconds; nobody looks at more pictures

@@ -94,7 +94,7 @@ def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph
         "{wanted}; its lists are {names}. If some of them hold the graph, name them and their columns: "
         "--columns nodes=KEY,edges=KEY,source=COLUMN,target=COLUMN",
         wanted=said(WANTED),
-        names=", ".join(names[:8]) or "none",
+        names=", ".join(names[:8]) or "–",
     )
 
 
