@@ -102,6 +102,8 @@ GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes clas
                         "links": [{"source": "Ann", "target": "Ben", "label": "knows"}]}),
         ("typed.json", {"skills": [{"name": "Ann"}], "edges": {"knows": [["Ann", "Ben"]]}}),
         ("openie.json", {"docs": [{"passage": "Once.", "extracted_triples": [KNOWS[0], ["Ann", "is"]]}]}),
+        ("query.json", [{"n": {"name": "Ann"}, "r": {"type": "knows"}, "m": {"name": "Ben"}}]),
+        ("role.csv", "source,target,role\nAnn,Ben,knows\n"),
         ("stems.csv", "source,head,tail,type_raw\ndoc,Ann,Ben,knows\n"),
         ("verbs.tsv", "src:START_ID\tdst:END_ID\ttype:TYPE\tverb\nAnn\tBen\tREL\tknows\n"),
         ("langue.csv", "source_id,cible_id,relation,niveau\nAnn,Ben,knows,1\n"),
@@ -186,6 +188,13 @@ VIS = (
             "Source ID,Source Name,Target ID,Target Name,Type\n1,Ann,?,Ben,knows\n1,Ann,?,Cy,likes\n",
             [*KNOWS, ("Ann", "likes", "Cy")],
         ),
+        # Two columns without a header, of which one's names stand in the other; names as keys of a record.
+        ("g.tsv", "Ann\tBen\nBen\tCy\n", [*RELATED, ("Ben", "RELATED_TO", "Cy")]),
+        (
+            "g.json",
+            {"all": {"Ann": {"knows": {"Ben": 2}}, "Ben": {"knows": {"Ann": 1}}}},
+            [*KNOWS, ("Ben", "knows", "Ann")],
+        ),
         # A type that few rows repeat is no detail.
         (
             "g.csv",
@@ -263,6 +272,10 @@ def test_neighbours_without_a_key_of_their_own_are_entities(
         (
             "subject_id,subject_name,predicate,object_id,object_name\n1,Ann,knows,2,Ben\n1,Anna,knows,3,Cy\n",
             "relation ends with several names",
+        ),
+        (
+            "girl,tie,boy\nAnn,knows,Ben\nAnn,knows,Cy\nAnn,likes,Ben\nBen,knows,Ann\n",
+            "1 line at the top without a word that stands below",
         ),
     ],
 )
@@ -439,15 +452,28 @@ def test_a_table_of_relation_types_is_not_that_of_relations(own_folder: Path) ->
 
 def test_a_table_between_two_others_relates_them(own_folder: Path) -> None:
     tables = {
-        "girls": "id,name\n1,Ann\n",
+        "characters": "id,name\n1,Ann\n",
         "boys": "id,name\n1,Ben\n",
-        "knows": "id_girl,boy_id,since\n1,1,1999\n",
+        "knows": "id_character,boy_id,since\n1,1,1999\n",
     }
     paths = [own_folder / f"{name}.csv" for name in tables]
     for path, text in zip(paths, tables.values(), strict=True):
         path.write_text(text, encoding="utf-8")
-    graph = read_graph(Path(",".join(map(str, paths))))
-    assert (told(graph), [*graph.entities.types]) == (KNOWS, ["girls", "boys"])
+    for place in (own_folder, Path(",".join(map(str, paths)))):
+        graph = read_graph(place)
+        assert (told(graph), {*graph.entities.types}) == (KNOWS, {"OTHER", "boys"})
+
+
+def test_ids_that_several_documents_have_are_of_one_entity(own_folder: Path) -> None:
+    documents = {
+        f"d{number}": {
+            "nodes": [{"id": "a", "name": "Ann"}, {"id": number, "name": "Coat"}],
+            "links": [{"source": "a", "target": number, "kind": "made"}],
+        }
+        for number in (1, 2)
+    }
+    graph = read(own_folder, documents)
+    assert (list(graph.entities.names), len(graph.relations)) == (["Ann", "Coat", "Coat"], 2)
 
 
 def test_what_is_dropped_and_what_is_not_clear_is_told(own_folder: Path) -> None:

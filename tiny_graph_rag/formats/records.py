@@ -154,6 +154,8 @@ def rows_of(document: Any, is_known: Callable[[Any], bool]) -> list[Any] | None:
         return [document]
     if document and all(map(is_known, document.values())):
         return [{"id": key, **row} for key, row in document.items()]
+    if len(document) > 1 and all(str(text).strip()[-1:] in ("?", "？") for text in document.values()):
+        return [{"id": key, "query": text} for key, text in document.items()]
     if below := _below(list(document.values()), is_known, LEVELS, {}):
         return below
     if isinstance(results := document.get("results"), list):

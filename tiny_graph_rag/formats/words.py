@@ -43,14 +43,14 @@ def _set(text: str) -> frozenset[str]:
 ENTITY_LISTS = _keys(
     """
     entities nodes vertices concepts 개체 엔티티 노드 实体 节点 nodelist node entity vertex entidades nodos
-    nós entités entites entitäten knoten entità nodi сущности узлы
+    nós entités entites noeuds nœuds entitäten knoten entità nodi сущности узлы
     """
 )
 RELATION_LISTS = _keys(
     """
     relationships relations triples edges links rels triplets extractedtriples arcs claims statements facts
     관계 엣지 关系 三元组 边 edgelist edge relation relationship link rel relaciones aristas relações relacoes
-    arestas kanten beziehungen relazioni archi связи отношения
+    arestas liens arêtes kanten beziehungen relazioni archi связи отношения
     """
 )
 PEOPLE_WORDS = _set("people persons characters actors 인물 人物")  # the entities, where no other word says it
@@ -61,7 +61,7 @@ CHUNK_NODES = _set(
 # What holds the neighbours of each entity.
 ADJACENCIES = _keys("adjacency adjacencylist adjacencies adj adjlist neighbors neighbours graphdict")
 ENTITY_TYPES = _keys("entitytype nodetype entityclass")  # of records that are entities, related or not
-INNER_KEYS = _keys("properties attributes data attrs props")
+INNER_KEYS = _keys("properties attributes data attrs props node")
 NODE_KEYS = _table(
     """
     id: id entityid nodeid vertexid conceptid canonicalid uid uuid guid identifier key iri uri nid eid
@@ -93,7 +93,7 @@ EDGE_KEYS = _table(
         predicate pred edgelabel relationlabel relationshiplabel relationname relationshipname relname
         predicatelabel interaction interactiontype metaedge edge type kind label labels property verb name
         title value p r predicateid 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词
-        謂語 関係 述語 relación relacion relação relacao beziehung relazione отношение связь тип tipo typ
+        謂語 関係 述語 relación relacion relação relacao beziehung relazione отношение связь тип tipo typ role
     description: description desc relationshipdescription relationdescription edgedescription explanation
         설명 관계설명 描述 说明 説明
     weight: weight edgeweight relationshipweight strength relationshipstrength score weights value 가중치 权重
@@ -117,16 +117,15 @@ PAIRS = _pairs(
     """
     subject/object subj/obj sub/obj subject/related head/tail source/target src/dst src/tgt
     source/destination source/dest src/dest src/target from/to start/end origin/destination
-    origine/destination
     주어/목적어 주체/객체 출발점/도착점 출발/도착 시작/끝 머리/꼬리 원본/대상 主语/宾语 主語/賓語
-    主語/目的語 主体/客体 头/尾 頭/尾 源/目标 源/目標
+    主語/目的語 主体/客体 头/尾 頭/尾 源/目标 源/目標 origine/destination
     起点/终点 始点/終点 source/cible sujet/objet sujeto/objeto origen/destino fuente/destino sujeito/objeto
     origem/destino subjekt/objekt quelle/ziel soggetto/oggetto origine/destinazione субъект/объект
     источник/цель parent/child
     """
 )
-# These alone say too little, but for the first three.
-LETTERS = _pairs("s/o h/t u/v x/y")
+# These alone say too little, but for those before the last.
+LETTERS = _pairs("s/o h/t n/m u/v x/y")
 # entity_1 and entity_2, node_a and node_b
 COUNTED = _pairs("1/2 a/b i/j 一/二")
 ID_WORDS = _set("id ids key uid uuid guid index idx iri uri code no 编号")
@@ -159,7 +158,7 @@ COUNTED_STEMS = (
 # `label_en`, `name_zh`: the languages of names, the one that counts most first.
 LANGUAGES = _keys("en eng english ko kor kr zh zho cn chinese ja jp de fr es pt it nl ru ar hi vi tr pl")
 TIME_PAIRS = (("from", "to"), ("start", "end"))
-DIRECTEDNESS = _set("directed undirected mixed mutual")
+DIRECTEDNESS = {"type": _set("directed undirected mixed mutual"), "directed": _set("true false 1 0")}
 # What follows from the graph, or is for programs.
 UNUSED_KEYS = _set(
     "vector embeddingvector normlabel humanreadableid combineddegree sourcedegree targetdegree"
@@ -194,13 +193,12 @@ ID_KEYS = _keys(
 ANSWER_KEYS = _keys(
     """
     ground_truth ground_truths truth ground_truth_answer reference_answer expected_output expected_answer
-    expected_response preferred_response gold_answer golden_answer ideal_answer ideal_response
-    correct_answer answer answers expected answer_text target
-    답 답변 모범답안 모범_답안 기대_답변 答案 回答 参考答案 标准答案 答え
-    解答 respuesta resposta réponse reponse ответ antwort उत्तर উত্তর إجابة الإجابة جواب پاسخ
-    cevap yanıt risposta odpowiedź jawaban câu_trả_lời đáp_án antwoord คำตอบ keywords
-    expected_keywords expected_context_keywords expected_topics expected_terms key_facts key_points
-    must_contain must_include expected_contains generation_gt long_answer
+    expected_response preferred_response gold_answer golden_answer ideal_answer ideal_response correct_answer
+    answer answers expected answer_text target 답 답변 모범답안 모범_답안 기대_답변 答案 回答 参考答案
+    标准答案 答え 解答 respuesta resposta réponse reponse ответ antwort उत्तर উত্তর إجابة الإجابة جواب پاسخ
+    cevap yanıt risposta odpowiedź jawaban câu_trả_lời đáp_án antwoord คำตอบ keywords expected_keywords
+    expected_context_keywords expected_topics expected_terms key_facts key_points must_contain must_include
+    expected_contains generation_gt long_answer
     """
 )
 # names of entities, or an answer in words: the values decide
@@ -208,9 +206,10 @@ NAMES_OR_ANSWER = _keys("reference gold 정답")
 # A key is read by its ends where no list has it: `expected_source_file`, `gold_nodes`, `resposta_esperada`.
 QUALIFIERS = _set(
     """
-    cited expected expect gold golden relevant reference ref referenced ground truth correct required must
-    should needed supporting ideal target wanted esperada esperado esperadas esperados relevante relevantes
-    esperti attendu attendue attendus attendues erwartet erwartete deve debe beklenen ожидаемый ожидаемые
+    cited intended expected expect gold golden relevant reference ref referenced ground truth correct required
+    must should needed supporting ideal target wanted esperada esperado esperadas esperados relevante
+    relevantes esperti attendu attendue attendus attendues erwartet erwartete deve debe beklenen ожидаемый
+    ожидаемые
     """
 )
 RETRIEVED = _set("retrieved returned found predicted ranked search top selected fetched")
@@ -222,7 +221,7 @@ NOUNS = _table(
     relations: relation relations relationship relationships triple triples triplets
     chunks: chunk chunks doc docs document documents documento documentos file files filename filenames
         source sources path paths url urls slug slugs citation citations title titles page pages
-        section sections article articles clause clauses relevance judgment judgments
+        section sections chapter chapters article articles clause clauses relevance judgment judgments
     texts: passage passages context contexts evidence text texts snippet snippets quote quotes
     answer: answer answers output response keyword keywords term terms value values point points token
         tokens fact facts phrase phrases element elements resposta respostas respuesta respuestas réponse
@@ -239,7 +238,7 @@ ORIGIN_KEYS = _keys(
     """
     chunk_id source_id source_chunk source_chunk_id source_doc source_document
     source_file relevant_doc doc_id document_id source doc document file filename document_url source_url url
-    출처 来源 出典 fuente fonte quelle kaynak kaynak_dosya źródło sumber nguồn источник
+    출처 来源 出典 fuente fonte quelle kaynak kaynak_dosya hedef_id źródło sumber nguồn источник
     """
 )
 # In the order in which they are written. Other keys are read by a qualifier and a noun: `expected_entities`.
@@ -262,7 +261,7 @@ FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
         gold_chunk_substring 근거 문맥 contexts context paragraphs citations
     reference_chunks: reference_chunks reference_chunk_ids relevant_chunk_ids relevant_chunks gold_chunks
         relevant_ids relevant_doc_ids relevant_docs source_documents context_ground_truth required_references
-        reference_node_id supporting_facts relevant relevantes retrieval_gt 정답_문서
+        reference_node_id source_sections supporting_facts relevant relevantes retrieval_gt 정답_문서
     reference_relations: reference_relations reference_relationships reference_triples gold_triples
         evidence_triples evidences relationships
     """

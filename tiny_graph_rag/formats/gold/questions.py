@@ -104,9 +104,6 @@ def sound_questions(path: Path) -> Sound:
     found, table = records(path, problems, is_question, FIELDS.keys(), wanted)
     every = list(found)
     rows = [record.row for record in every if isinstance(record.row, dict)]
-    if len(rows) > 1 and not any(row.get("relevant_chunk_ids") for row in rows):
-        for row in rows:  # a list that is empty everywhere is still to be filled
-            row.pop("relevant_chunk_ids", None)
     meant = fields_meant(rows)
     read_as = partial(ours, meant=meant, table=table)
     notes: list[str] = []
@@ -303,16 +300,13 @@ def _is_sound(row: object, place: str, problems: Problems) -> bool:
             continue
         if not is_right(value):
             is_list = name in LISTS and isinstance(value, str)
-            example = said(AS_LIST, value=_as_list(value)) if is_list else ""
+            parts = [part.strip() for part in value.split(",")] if is_list else []
+            listed = ", ".join(f'"{part}"' for part in parts[:4]) + (", …" if len(parts) > 4 else "")
+            example = said(AS_LIST, value=f"[{listed}]") if is_list else ""
             problems.add(place, WANTED[name], field=repr(name), got=json_kind(value), example=example)
         elif name in LISTS and name != "context" and not all(map(str.strip, value)):
             problems.add(place, "{field} holds an empty string", field=repr(name))
     return len(problems) == before
-
-
-def _as_list(value: str) -> str:
-    parts = [part.strip() for part in value.split(",")]
-    return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
 
 
 IS_RIGHT: dict[str, Callable[[Any], bool]] = {

@@ -47,7 +47,7 @@ _SEVERAL = re.compile(rf"{_DOCUMENT.pattern}|^\w+(?:[-_]\w+)+$")  # one `source`
 LONGEST_TYPE = 60  # characters; what is longer is no category
 _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
 _FILE_PATH = re.compile(r"^[^<>\[\]()]*(?:/[^<>\[\]()]*|\.\w{2,5})$")
-_FILE = re.compile(r"^\S+(?:\.[a-zA-Z]{2,5}|/\S+)$")
+_FILE = re.compile(r"^\S+(?:\.[a-zA-Z]{2,5}|/\S+)$|^[A-Z]+\d[\d.]*$")  # or a code, T1003.001
 _ID = re.compile(r"\S")
 QUERY_TEXTS = ("string", *LANGUAGES)
 RAGAS = {"user_input", "reference_contexts", "retrieved_contexts", "response"}  # its answer is `reference`
@@ -161,7 +161,10 @@ def fields_meant(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         shown = {key: _SEVERAL if key.endswith("s") else _DOCUMENT for key in origins}
         origins = [key for key in origins if _are(_ID if "_id" in key else shown[key], values[key])]
         found |= dict.fromkeys(origins, "reference_chunks")
-    return {key: found[key] for key in sorted(found, key=lambda key: (_is_whole(key), -len(values[key])))}
+    if values.keys() & {*FIELDS["ground_truth"], *ORIGIN_KEYS}:
+        found["relevant_chunk_ids"] = "reference_chunks"  # else of a contest, of whatever was judged
+    order = sorted(found, key=lambda key: (_is_whole(key), -len(values.get(key, ()))))
+    return {key: found[key] for key in order}
 
 
 def _are(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
@@ -322,7 +325,8 @@ def _chunks(value: Any) -> list[str] | None:
     if isinstance(value, dict):
         return [str(id) for id, grade in value.items() if grade != 0]
     if isinstance(value, list):
-        ids = [_id_in(one) if isinstance(one, dict) else one for one in value if not _is_rejected(one)]
+        kept = [one for one in value if not isinstance(one, dict) or 0 not in map(one.get, GRADE_NAMES)]
+        ids = [_id_in(one) if isinstance(one, dict) else one for one in kept]
         firsts = [one[0] if isinstance(one, list) and one else one for one in ids]
         if any(one is None or isinstance(one, dict | list) for one in firsts):
             return None
@@ -335,17 +339,13 @@ def _id_in(item: Mapping[str, Any]) -> Any:
     where it names none."""
     ids = {folded(key): id for key, id in item.items() if f"_{folded(key)}".endswith("_id") and is_id(id)}
     parts = [str(part) for part in item.values() if is_id(part) and len(str(part)) <= LONGEST_NAME]
-    has_parts = len(parts) == len(item) > 1 and not {*TEXT_KEYS, *GRADE_NAMES} & {*map(folded, item)}
+    has_parts = len(parts) == len(item) > 0 and not {*TEXT_KEYS, *GRADE_NAMES} & {*map(folded, item)}
     return next((ids[key] for key in sorted(ids, key=_is_whole)), " ".join(parts) if has_parts else None)
 
 
 def _is_whole(key: str) -> bool:
     """Whether an id is of a whole document, of which another key may name the part."""
     return bool(WHOLES & {*key.split("_")})
-
-
-def _is_rejected(item: Any) -> bool:
-    return isinstance(item, dict) and any(item.get(key) == 0 for key in GRADE_NAMES)
 
 
 def relation(item: Any) -> Relation | None:

@@ -194,7 +194,8 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     there = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or said("nothing")
     raise GraphError.at(
         folder,
-        "no graph in a supported format in this folder; it contains {there}. Give the graph file with -g",
+        "no graph in a supported format in this folder; it contains {there}. Give the graph file with -g, or "
+        "its tables together: -g ENTITIES,RELATIONS",
         there=there,
     )
 

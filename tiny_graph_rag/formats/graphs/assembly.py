@@ -129,7 +129,7 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
         or [table for table in tables if table.is_edges]
         or [table for table in ends if table.is_edges is None]
     )
-    edges = edges or [table for table in tables if _associates(table, tables)]
+    edges = edges or [table for table in tables if associates(table, tables)]
     if not edges:
         raise GraphError.at(
             rows.path,
@@ -155,10 +155,14 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
     return nodes, edges
 
 
-def _associates(table: Table, tables: Sequence[Table]) -> bool:
+def associates(table: Table, tables: Sequence[Table]) -> bool:
     """Whether two columns hold ids of two other tables, after which they are called (`id_recipe` and
     `ingredient_id` of recipes and ingredients): these are ends then, and ids have their table before them."""
-    named = {key_of(other.label or other.name).rstrip("s"): other for other in tables if other is not table}
+    named = {
+        key_of(other.label or other.name.partition(".")[0]).rstrip("s"): other
+        for other in tables
+        if other is not table
+    }
     found: dict[str, str] = {}
     for column in table.names:
         words = sorted(words_of(column), key=lambda word: word not in ID_WORDS)

@@ -319,15 +319,18 @@ def _are_documents(values: Any) -> bool:
 
 
 def _joined(documents: Sequence[Sequence[Table]]) -> list[Table]:
-    """The tables of several documents as one set. Where entities have ids and names, the names count: ids
-    such as `e1` name another entity in each document."""
+    """The tables of several documents as one set. Where entities have ids and names, the names count, for ids
+    such as `e1` name another entity in each document; unless some are in several, under one name."""
     kinds: dict[object, list[Table]] = {}
     nodes = [table for tables in documents for table in tables if not table.is_edges]
     roles = node_roles(Table.stacked(nodes)) if nodes else {}
+    named = [names_by_id(table, roles) for table in nodes]
+    told = {id: name for own in named for id, name in own.items()}
+    is_clear = all(own.items() <= told.items() for own in named) and len(told) < sum(map(len, named))
     for tables in documents:
         names: dict[str, str] = {}
         for table in (table for table in tables if not table.is_edges):
-            own = names_by_id(table, roles)
+            own = {} if is_clear else names_by_id(table, roles)
             table.names = [name for name in table.names if not own or roles.get(name) != Role.ID]
             names |= own
         for table in tables:

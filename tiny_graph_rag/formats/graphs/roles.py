@@ -71,10 +71,8 @@ def edge_roles(
         texts = {column: table.texts(column) for column in left}
         ends = [name for name in left if 2 * sum(text in known for text in texts[name]) > len(texts[name])]
         roles.update(zip(ends, (Role.SOURCE, Role.TARGET), strict=True) if len(ends) == 2 else ())
-    for column in left:
-        if column not in roles and _is_directedness(table, column):
-            roles[column] = Role.DIRECTED
-    _add_keys(roles, table, {**EDGE_KEYS, Role.UNUSED: ("key",)})
+    keys = {Role.DIRECTED: ("directed", "type"), **EDGE_KEYS, Role.UNUSED: ("key",)}
+    _add_keys(roles, table, keys)
     if Role.TYPE not in roles.values():  # `partnership_type`, `relation_en`
         rest = [column for column in left if column not in roles]
         kinds = [name for name in rest if TYPE_STEMS & {*words_of(name)[:1], *words_of(name)[-1:]}]
@@ -188,6 +186,8 @@ def _add_keys(roles: dict[str, str], table: Table, vocabulary: Mapping[str, tupl
 def _may_be(role: str, table: Table, column: str) -> bool:
     """Whether a column's values fit a role: types are a line each, weights are numbers, groups are none."""
     key = key_of(column)
+    if role == Role.DIRECTED:  # Gephi's `Type`: Directed or Undirected
+        return _hold_only(table, column, DIRECTEDNESS[key])
     if role == Role.TYPE and (
         column[:1] == "_" or any("\n" in text or "<br" in text for text in table.texts(column))
     ):
@@ -316,7 +316,7 @@ def related(table: Table, known: Collection[str] = ()) -> list[dict[str, Any]]:
         is_key = bool({*words_of(column)[-1:]} & ID_WORDS)  # other numbers are ages and the like
         texts = {text for text in known if is_key or not text.isdecimal()} if are_entities else set()
         lists = [_listed(cell, texts) for cell in table.cells(column)]
-        if any(isinstance(cell, list) for cell in table.cells(column)):
+        if any(isinstance(cell, list | dict) for cell in table.cells(column)):
             texts = set(known)
         ends = [end for row, several in enumerate(lists) for end in several if end != own[row]]
         if 2 * sum(end in texts for end in ends) <= len(ends):
@@ -347,8 +347,8 @@ def with_related(table: Table) -> list[Table]:
 
 
 def _listed(cell: Any, known: Collection[str]) -> list[str]:
-    """The entities of a list; of a text those that are known, alone or between signs: `p2|p3`."""
-    if isinstance(cell, list):
+    """The entities of a list, or that are keys; of a text those known, alone or between signs: `p2|p3`."""
+    if isinstance(cell, list | dict):
         return list(map(end_text, cell))
     text = text_of(cell).strip() if known else ""
     return [text] if text in known else [part.strip() for part in re.split("[|;,]", text) if part.strip()]
@@ -393,12 +393,6 @@ def _says_nothing(table: Table, column: str) -> bool:
         or key in UNUSED_KEYS
         or ((is_place or key == "degree") and not _are_words(table, column))
     )
-
-
-def _is_directedness(table: Table, column: str) -> bool:
-    """Gephi's `Type`: Directed or Undirected."""
-    words = {"type": DIRECTEDNESS, "directed": frozenset({"true", "false", "1", "0"})}.get(key_of(column))
-    return words is not None and _hold_only(table, column, words)
 
 
 def _is_time(table: Table, column: str) -> bool:

@@ -158,8 +158,10 @@ class Rows:
         named = {"ids": ids, "names": self.names, "types": types}
         rest = {field: self.entities[field] for field in ("aliases", "source_chunks", "details")}
         entities = entities_of({**named, "descriptions": self.entities["description"], **rest})
-        for block in self.blocks:
-            self._count_ambiguous(block)
+        for block in self.blocks if self.ambiguous else ():
+            is_ambiguous = np.array([*(end in self.ambiguous for end in block.ends), False])
+            if met := int((is_ambiguous[block.sources] | is_ambiguous[block.targets]).sum()):
+                self.flaw(AMBIGUOUS, repr(block.ends[int(is_ambiguous.argmax())]), met)
         missing = [repr(end) for end, row in islice(rows_of.items(), LOOKED_AT) if row < 0][:3]
         taken = tuple((table, column, role) for (table, column), role in self.columns.items())
         origin = Origin(self.writer, taken, dropped)
@@ -175,13 +177,6 @@ class Rows:
             ends = {"sources": row_of[block.sources], "targets": row_of[block.targets]}  # the last is of -1
             blocks.append({**block.columns, **ends})
         return blocks
-
-    def _count_ambiguous(self, block: Block) -> None:
-        if self.ambiguous:
-            is_ambiguous = np.array([*(end in self.ambiguous for end in block.ends), False])
-            count = int((is_ambiguous[block.sources] | is_ambiguous[block.targets]).sum())
-            if count:
-                self.flaw(AMBIGUOUS, repr(block.ends[int(is_ambiguous.argmax())]), count)
 
     def end_rows(self) -> dict[str, int]:
         """End → row of its entity: by id, else by name, whatever its case, else by number; -1 for none."""

@@ -91,9 +91,9 @@ class Table:
         return cls(list(columns), columns.__getitem__, name, **more)
 
     @classmethod
-    def of_header(cls, names: Sequence[str]) -> Table:
+    def of_header(cls, names: Sequence[str], name: str = "") -> Table:
         """A table of which no row is known."""
-        return cls(names, lambda column: ())
+        return cls(names, lambda column: (), name)
 
     @property
     def rows(self) -> int:
@@ -276,7 +276,7 @@ def end_text(value: Any) -> str:
     if isinstance(value, dict):
         value = flat([value])[0]
         by_key = {key_of(key): value[key] for key in reversed(value) if value[key] not in (None, "")}
-        keys = (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME], "label", "value")
+        keys = (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME], "label", "value", "type")
         value = next((by_key[key] for key in keys if key in by_key), None)
     return "" if isinstance(value, list | dict) else text_of(value).strip()
 

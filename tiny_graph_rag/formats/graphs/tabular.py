@@ -10,13 +10,14 @@ order is source, relation, target.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.assembly import of_tables, says
+from tiny_graph_rag.formats.graphs.assembly import associates, of_tables, says
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
 from tiny_graph_rag.formats.graphs.filling import fill_relations
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
+UNIQUE = "lines at the top without a word that stands below (taken as a relation; name columns by --columns)"
 STRANGERS = "tables next to it whose entities are in no relation (left out)"
 
 
@@ -90,14 +92,17 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
     if edges:
         plain = [file for file in files if file not in edges and names_entities(_header(file))]
         return [(*(nodes or plain), *edges)]
+    tables = [Table.of_header(_header(file), file.name) for file in files]
+    if any(associates(table, tables) for table in tables):
+        return [tuple(files)]
     named = [(file, *says(bare_name(file))) for file in files]
     nodes = [
         file for file, is_edges, _ in named if is_edges is False and names_entities(_header(file) or ["id"])
     ]
     edges = [file for file, is_edges, _ in named if is_edges]
-    tables = [file for file in edges if names_ends(_header(file)) or _ending(file) in ENDINGS[2:]]
-    types = [file for file in edges if tables and file not in tables]  # which names them
-    edges = tables or edges
+    facts = [file for file in edges if names_ends(_header(file)) or _ending(file) in ENDINGS[2:]]
+    types = [file for file in edges if facts and file not in facts]  # which names them
+    edges = facts or edges
     rest = {file: (_ending(file), words) for file, _, words in named}
     pairs: list[tuple[Path, ...]] = [
         (node, edge, *types) for node in nodes for edge in edges if rest[node] == rest[edge]
@@ -210,7 +215,7 @@ def read_triples(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGra
             both = with_related(csv_table(path, rows, padded=True)[1]) if names_entities(first) else []
             if both:
                 return of_tables(rows, both)
-            _check_first_line(path, first, table)
+            _check_first_line(path, first, table, rows)
     fill_relations(rows, table, columns)
     return rows.graph()
 
@@ -222,9 +227,9 @@ def _is_header(fields: Sequence[str], given: Columns) -> bool:
     return any(name in names for name in given.named.values()) or names_ends(names, given, strict=True)
 
 
-def _check_first_line(path: Path, first: Sequence[str], table: Table) -> None:
+def _check_first_line(path: Path, first: Sequence[str], table: Table, rows: Rows) -> None:
     """Raises GraphError where the first line, which names no ends, is no triple, or looks like a header that
-    nobody knows. table: its rows with it."""
+    nobody knows, and warns of one that may be a header. table: its rows with it."""
     keys = set(map(key_of, first))
     if not (keys.isdisjoint(QUERY_KEYS) or keys.isdisjoint((*FIELDS["reference_entities"], *ANSWER_KEYS))):
         raise GraphError.at(
@@ -238,8 +243,11 @@ def _check_first_line(path: Path, first: Sequence[str], table: Table) -> None:
     numbers = any(column and all(map(is_number, column)) and not is_number(field) for field, column in pairs)
     says_name = key_of(first[0]) in (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME])
     says = numbers or says_name or sum(map(_says_column, first)) > 1
-    has_width = len(first) == len(HEADLESS) or is_dated
+    is_pair = len(first) == 2 and not {*table.texts(table.names[0])}.isdisjoint(times)
+    has_width = len(first) == len(HEADLESS) or is_dated or is_pair
     if has_width and (not below[0] or again or not says):
+        if len(below[0]) > len(HEADLESS) and {*first}.isdisjoint(chain(*below)):
+            rows.flaw(UNIQUE, ", ".join(first)[:120])
         return
     source, relation, target = first if len(first) == len(HEADLESS) else ("COLUMN",) * 3
     raise GraphError.at(
