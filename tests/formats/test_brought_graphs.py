@@ -103,6 +103,9 @@ GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes clas
         ("typed.json", {"skills": [{"name": "Ann"}], "edges": {"knows": [["Ann", "Ben"]]}}),
         ("openie.json", {"docs": [{"passage": "Once.", "extracted_triples": [KNOWS[0], ["Ann", "is"]]}]}),
         ("query.json", [{"n": {"name": "Ann"}, "r": {"type": "knows"}, "m": {"name": "Ben"}}]),
+        ("kinds.json", {"Node_girl": [{"id": "a", "name": "Ann"}], "Node_boy": [{"id": "b", "name": "Ben"}],
+                           "Link_a": [{"sourceid": "a", "targetid": "b", "relation": "knows"}],
+                           "Link_b": [{"sourceid": "b", "targetid": "a", "relation": "knows"}]}),
         ("role.csv", "source,target,role\nAnn,Ben,knows\n"),
         ("stems.csv", "source,head,tail,type_raw\ndoc,Ann,Ben,knows\n"),
         ("verbs.tsv", "src:START_ID\tdst:END_ID\ttype:TYPE\tverb\nAnn\tBen\tREL\tknows\n"),
@@ -241,6 +244,7 @@ def test_types_are_those_that_say_something(own_folder: Path, name: str, content
     ("content", "names", "relations"),
     [
         ({"Ann": ["Ben", "Cy"], "Ben": ["Cy"]}, ["Ann", "Ben", "Cy"], 3),
+        ({"1": [2, 3], "2": [3]}, ["1", "2", "3"], 3),
         (
             {
                 "Ann": {"description": "A girl", "knows": ["Ben", "Cy", "Ann"]},

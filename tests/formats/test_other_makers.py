@@ -306,6 +306,10 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
             ("question", "source_sections", ["4.1"], "reference_chunks", ("4.1",)),
             ("question", "expected_chapters", [17], "reference_chunks", ("17",)),
             ("question", "expected_sources", [{"section_no": 27}], "reference_chunks", ("27",)),
+            ("question", "expected_chunk_contains", "12 mW", "reference_texts", ("12 mW",)),
+            ("question", "must_include_arxiv_ids", ["2104.1"], "reference_chunks", ("2104.1",)),
+            ("question", "must_contain", [["Ann", "Anna"], "Ben"], "ground_truth", ("Ann", "Anna", "Ben")),
+            ("question", "ground_truth", {"girl": "Ann", "boy": None}, "ground_truth", ("Ann",)),
             ("question", "expected", ["T1003.001"], "reference_chunks", ("T1003.001",)),
         )
     ),
@@ -328,6 +332,11 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
         "laws.json",
         json.dumps([{"question": QUESTION, "relevant": [{"law": "Bees Act", "article": 3}]}]),
         {"reference_chunks": ("Bees Act 3",)},
+    ),
+    (
+        "turns.json",
+        json.dumps([{"id": "t", "turns": ["Who?", "Why?"]}]),
+        {"query": "Why?", "context": ("Who?",)},
     ),
     ("by id.json", json.dumps({"q1": "Who?", "q2": "So?"}), {"id": "q1", "query": "Who?"}),
     (

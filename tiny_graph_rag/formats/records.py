@@ -209,7 +209,8 @@ def _flat(row: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> Any:
     objects = {name: row[name] for name in INNER_OBJECTS if isinstance(row.get(name), dict)}
     variables = objects.get("vars")
     if variables and not is_record(variables):
-        asks = next((key for key, text in variables.items() if _is_words(text)), None)
+        texts = {key: text for key, text in variables.items() if isinstance(text, str)}
+        asks = next((key for key, text in texts.items() if not _FILE.fullmatch(text)), None)
         objects["vars"] = {"query" if name == asks else name: value for name, value in variables.items()}
     if not any(map(is_record, objects.values())):
         return row
@@ -218,10 +219,6 @@ def _flat(row: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> Any:
     answers = _answers_checked(checks if isinstance(checks, list) else [])
     own = {name: value for name, value in row.items() if name not in (*objects, "assert")}
     return {**own, **inner, **({"ground_truth": answers} if answers else {})}
-
-
-def _is_words(value: Any) -> bool:
-    return isinstance(value, str) and _FILE.fullmatch(value) is None
 
 
 def _answers_checked(checks: list[Any]) -> list[str]:

@@ -181,7 +181,7 @@ QUERY_KEYS = _keys(
     query question q claim user_input input input_text msg messages prompt prompts user_query user_question
     question_text query_text claim_text text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta
     pergunta questão вопрос frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม प्रश्न প্রশ্ন
-    سؤال السؤال سوال user_message consulta
+    سؤال السؤال سوال user_message consulta turns
     """
 )
 ID_KEYS = _keys(

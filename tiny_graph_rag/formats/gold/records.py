@@ -21,6 +21,7 @@ from tiny_graph_rag.formats.records import (
     thing_meant,
 )
 from tiny_graph_rag.formats.words import (
+    CONTAINING,
     FIELDS,
     GRADE_NAMES,
     LANGUAGES,
@@ -148,10 +149,11 @@ def fields_meant(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
             found[key] = "reference_entities"
         if thing is None or key in LISTED:
             continue
-        field = MEANT[thing]
-        if {"path", "paths"} & {*key.split("_")} and not _are(_FILE_PATH, told):
+        field, words = MEANT[thing], {*key.split("_")}
+        if {"path", "paths"} & words and not _are(_FILE_PATH, told):
             field = "reference_relations"  # a path through a graph
-        is_prose = field == "reference_chunks" and any(map(_is_prose, told))
+        is_part = CONTAINING & words and {"chunk", "chunks"} & words  # `expected_chunk_contains`
+        is_prose = is_part or (field == "reference_chunks" and any(map(_is_prose, told)))
         found[key] = "reference_texts" if is_prose else field
     if not {*QUERY_KEYS} & values.keys():
         found |= dict.fromkeys([key for key in values if key.endswith("_question")][:1], "query")
@@ -232,6 +234,8 @@ def _converted(field: str, value: Any, row: Mapping[str, Any], *, table: bool) -
         signs = SIGNS[field]
         return parts_of_cell(value.strip(), signs) if isinstance(value, str) else _several(value)
     if field == "ground_truth":
+        if isinstance(value, list):  # of which some are groups of one answer's words
+            value = [part for one in value for part in (one if is_texts(one) else [one])]
         return _several(value, bars=table)
     if field == "reference_texts":
         return _texts(value, row)
@@ -263,7 +267,7 @@ def _several(value: Any, *, bars: bool = False) -> list[str] | None:
         return None
     if isinstance(value, int | float):
         return [str(value)]
-    listed = value.values() if isinstance(value, dict) else value
+    listed = [one for one in value.values() if one is not None] if isinstance(value, dict) else value
     made = [_text(part) for one in listed for part in _solutions(one)]
     return None if None in made else [text for text in made if text]
 

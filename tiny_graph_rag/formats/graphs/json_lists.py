@@ -18,7 +18,7 @@ from tiny_graph_rag.documents import decoded_json, json_file, json_lines, read_y
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.assembly import of_tables, put_label
+from tiny_graph_rag.formats.graphs.assembly import of_tables, put_label, says
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.named import NONE, Columns
 from tiny_graph_rag.formats.graphs.roles import (
@@ -223,7 +223,9 @@ def tables_of(document: Any, given: Columns = NONE) -> list[Table]:
     if not isinstance(document, dict):
         return []
     if document and all(key.isdecimal() and isinstance(document[key], list | dict) for key in document):
-        return _of_list(list(document.values()))
+        rows = list(document.values())
+        if any(isinstance(row, dict) or not str(_first(row)).isdecimal() for row in rows):  # no neighbours
+            return _of_list(rows)
     told = {key: role == "edges" for role in ("nodes", "edges") for key in given.tables(role)}
     tables = [table for key, value in document.items() if (table := _table_in(key, value, told.get(key)))]
     facts = [
@@ -232,8 +234,9 @@ def tables_of(document: Any, given: Columns = NONE) -> list[Table]:
         if table.is_edges is None and table.label
         if _name_facts([name for name in table.names if table.cells(name)[0] is not None])
     ]
-    if len(facts) == 1 and not any(table.is_edges for table in tables):  # under another name
-        facts[0].is_edges = True
+    is_told = len(facts) == 1 or all(says(table.name)[0] for table in facts)  # `Link_person2paper`
+    for table in facts if is_told and not any(table.is_edges for table in tables) else ():
+        table.is_edges = True
     named = [table for table in tables if table.is_edges is False]
     edges = [table for table in tables if table.is_edges]
     if edges:

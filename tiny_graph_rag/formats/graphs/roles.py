@@ -71,8 +71,7 @@ def edge_roles(
         texts = {column: table.texts(column) for column in left}
         ends = [name for name in left if 2 * sum(text in known for text in texts[name]) > len(texts[name])]
         roles.update(zip(ends, (Role.SOURCE, Role.TARGET), strict=True) if len(ends) == 2 else ())
-    keys = {Role.DIRECTED: ("directed", "type"), **EDGE_KEYS, Role.UNUSED: ("key",)}
-    _add_keys(roles, table, keys)
+    _add_keys(roles, table, {Role.DIRECTED: ("directed", "type"), **EDGE_KEYS, Role.UNUSED: ("key",)})
     if Role.TYPE not in roles.values():  # `partnership_type`, `relation_en`
         rest = [column for column in left if column not in roles]
         kinds = [name for name in rest if TYPE_STEMS & {*words_of(name)[:1], *words_of(name)[-1:]}]

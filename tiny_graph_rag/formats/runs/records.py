@@ -75,18 +75,15 @@ def lists_in(row: Mapping[str, Any]) -> dict[str, str]:
         if isinstance(value, list) and (meant := _kind_meant(key)):
             found.setdefault(meant, key)
     sources = row.get("sources") if not found else None
-    if isinstance(sources, list) and all(map(_is_document, sources)):
+    if isinstance(sources, list) and all(
+        isinstance(one, dict) or {".", "/"} & {*str(one)} for one in sources
+    ):  # objects, files or addresses, not names of tools
         found["passages"] = "sources"
     first = next(iter(row.get(found.get("entities", "")) or ()), None)
     names_chunks = isinstance(first, dict) and "id" not in first and {*PASSAGE_IDS} & first.keys()
     if names_chunks and kind_of(first) == "passages":
         found.setdefault("passages", found.pop("entities"))
     return found
-
-
-def _is_document(source: Any) -> bool:
-    """Whether one of `sources` is a document: an object, a file or an address, not the name of a tool."""
-    return isinstance(source, dict) or (isinstance(source, str) and bool({".", "/"} & {*source}))
 
 
 def _kind_meant(key: str) -> str | None:
