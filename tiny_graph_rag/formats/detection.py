@@ -6,7 +6,6 @@ A format that is `general` is asked when no other knows the file for its own.
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -98,30 +97,6 @@ class Head:
             except NotJsonError:
                 continue
         return None
-
-    @cached_property
-    def keys(self) -> dict[str, str]:
-        """Top-level keys of a JSON object → the first character of their values, as far as the head goes."""
-        found: dict[str, str] = {}
-        depth, key, before = 0, "", ""
-        for token in _TOKEN.finditer(self.text):
-            sign = token[0][0]
-            if depth == 1 and before == ":":
-                found.setdefault(key, sign)
-            if depth == 1 and sign == '"' and before != ":":
-                key = token[0][1:-1]
-            if sign in "{[":
-                depth += 1
-            elif sign in "}]":
-                depth -= 1
-            if depth == 1 and not found and before == "" and sign == "[":
-                return {}
-            before = sign
-        return found
-
-
-# A text that the head cuts off ends with it: looked for again from each of its quotes, it would take minutes.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])

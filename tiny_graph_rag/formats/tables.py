@@ -295,37 +295,28 @@ def _worksheet(path: Path) -> tuple[list[str], Iterator[Row]]:
 
 def sheets(path: Path) -> Iterator[tuple[str, list[str], Iterator[Row]]]:
     """Name, columns and rows of each sheet that has a header and a row. Raises InputError."""
-    for sheet, rows in worksheets(path):
+    for sheet, rows in worksheets(path, *stamp_of(path)):
         # A row of one cell above rows of more is a title.
-        header = next((at for at, (_, row) in enumerate(rows) if len(row) > 1), 0)
+        header = next((at for at, (_, row) in enumerate(rows) if sum(map(bool, row)) > 1), 0)
         if len(rows) > header + 1:
-            row = rows[header][1]
-            names = _named((row.get(column, "") for column in range(max(row) + 1)), path)
-            below = [
-                (f"{path.name}: row {number}", {name: row.get(at, "") for at, name in enumerate(names)})
-                for number, row in rows[header + 1 :]
-            ]
-            yield sheet, names, iter(below)
+            names = _named(rows[header][1], path)
+            below = ((f"{path.name}: row {number}", row) for number, row in rows[header + 1 :])
+            blank = [""] * len(names)
+            filled = ((place, dict(zip(names, [*row, *blank], strict=False))) for place, row in below)
+            yield sheet, names, filled
 
 
-# --- worksheets (.xlsx), as openpyxl streams them: empty cells take no memory
+# --- worksheets (.xlsx), as openpyxl streams them
 
-NumberedRow = tuple[int, dict[int, str]]  # of the sheet from 1, and its texts by their column from 0
+NumberedRow = tuple[int, list[str]]  # of the sheet from 1, and its texts as far as there are some
 LAST_ROW = 1 << 20  # as Excel has them: a cell may say that it stands further down
 EMPTY_CELLS = 20_000_000  # at most, some seconds: a small file may have one cell a row, in its last column
 
 
-def worksheets(path: Path) -> Iterator[tuple[str, list[NumberedRow]]]:
-    """Name of each sheet and those of its rows that hold a text.
-
-    Numbers that are whole have no fraction, days are as 2026-01-31. Raises InputError.
-    """
-    yield from _read_once(path, *stamp_of(path))
-
-
 @lru_cache(maxsize=1)  # its format, its questions and what else it holds are asked for one by one
-def _read_once(path: Path, *stamp: int) -> list[tuple[str, list[NumberedRow]]]:
-    """stamp: of the file, which is read again when it has changed."""
+def worksheets(path: Path, *stamp: int) -> list[tuple[str, list[NumberedRow]]]:
+    """Name of each sheet and those of its rows that hold a text. stamp: of the file, which is read again when
+    it has changed. Raises InputError."""
     import zipfile
 
     from openpyxl import load_workbook  # a fifth of a second
@@ -352,17 +343,20 @@ def _rows(path: Path, sheet: Any) -> Iterator[NumberedRow]:
     sheet.reset_dimensions()  # what a sheet says of its size may be wrong
     empty = 0
     for number, row in enumerate(sheet.iter_rows(max_row=LAST_ROW, values_only=True), start=1):
-        cells = {at: text for at, value in enumerate(row) if (text := _text(value))}
-        empty += len(row) - len(cells)
+        cells = list(map(_text, row))
+        empty += cells.count("")
         if empty > EMPTY_CELLS:
             raise InputError.at(
                 path.name, "holds more than {n} empty cells. Save it as CSV", n=f"{EMPTY_CELLS:,}"
             )
+        while cells and not cells[-1]:
+            cells.pop()
         if cells:
             yield number, cells
 
 
 def _text(value: Any) -> str:
+    """Numbers that are whole have no fraction, days are as 2026-01-31."""
     if isinstance(value, datetime.datetime):
         return str(value).removesuffix(" 00:00:00")
     if isinstance(value, float) and value.is_integer():

@@ -167,9 +167,9 @@ def fill_relations(rows: Rows, table: Table, given: Columns = NONE) -> None:
     if rows.is_alone is None:
         rows.is_alone = not rows.known
     rows.took("relations", table)
-    pairs = [coded(cells, end_text) for cells in (_ends(rows, table) if rows.is_alone else _own_ends(table))]
-    (sources, targets), ends = joined(pairs)
+    (sources, targets), ends = joined([coded(cells, end_text) for cells in _own_ends(table)])
     if rows.is_alone:
+        _note_renamed(rows, table)
         told = [
             _told(len(ends), (sources, targets), table, roles, of)
             for roles, of in ((END_NAMES, text_of), (END_TYPES, _one_type))
@@ -243,27 +243,15 @@ def _own_ends(table: Table) -> list[Any]:
     ]
 
 
-def _ends(rows: Rows, table: Table) -> list[Any]:
-    """What stands at the ends. Ids that number each type of entities on its own (person 4, place 4) get
-    their type before them; other ids with several names are flaws."""
-    ids, names, types = ENDS, END_NAMES, (Role.SOURCE_TYPE, Role.TARGET_TYPE)
-    cells = _own_ends(table)
-    if not all(map(table.columns, names)):
-        return cells
-    typed: list[list[str]] = [[], []]
-    by_id: dict[str, set[str]] = {}
-    by_type: dict[str, set[str]] = {}
-    for ends, columns in zip(typed, zip(ids, names, types, strict=True), strict=True):
-        for id, name, type in zip(*(map(text_of, table.of(role)) for role in columns), strict=True):
-            ends.append(f"{type} {id}" if id else "")
+def _note_renamed(rows: Rows, table: Table) -> None:
+    """Count ids of ends that stand next to different names."""
+    names_of: dict[str, set[str]] = {}
+    for roles in zip(ENDS, END_NAMES, strict=True) if all(map(table.columns, END_NAMES)) else ():
+        for id, name in zip(*(map(text_of, table.of(role)) for role in roles), strict=True):
             if name and id not in NO_IDS:
-                by_id.setdefault(id, set()).add(name)
-                by_type.setdefault(ends[-1], set()).add(name)
-    several, left = ([id for id, its in by.items() if len(its) > 1] for by in (by_id, by_type))
-    is_typed = 2 * len(left) < len(several)
-    for id in left if is_typed else several:
+                names_of.setdefault(id, set()).add(name)
+    for id in (id for id, names in names_of.items() if len(names) > 1):
         rows.flaw(RENAMED, repr(id))
-    return typed if is_typed else cells
 
 
 def _told(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
@@ -19,17 +19,13 @@ ENDS = {"source_entity_id", "target_entity_id"}
 # The modules that make records are imported where they are used: a graph from the cache needs none of them.
 
 
-def _is_kg_json(head: Head) -> bool:
-    """A list of entities is some script's; see json_lists."""
-    keys = head.keys
-    is_own = keys.get("entities") == "{" or ("relationships" in keys and keys.get("entities") != "[")
-    return is_own and "nodes" not in keys
+_OWN = re.compile(r'\{\s*"(?:entities"\s*:\s*\{|relationships"\s*:)')
 
 
 @graph_format(
     "KG JSON",
     "entities by id and a list of relationships, as the indexer of this project writes them",
-    _is_kg_json,
+    lambda head: _OWN.match(head.text) is not None,  # a list of entities is some script's; see json_lists
     within=("*-KG.json", "*-KG.json.gz"),
     suffixes=(".json",),
 )

@@ -50,10 +50,10 @@ TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
 
 
 def _is_rdf(head: Head) -> bool:
-    if "<rdf:RDF" in head.text or {"@context", "@graph"} & head.keys.keys():
+    if "<rdf:RDF" in head.text:
         return True
-    if head.text[:1] == "[":
-        return '"@id"' in head.text
+    if head.is_json:
+        return re.search(r'"@(?:context|graph|id)"\s*:', head.text) is not None
     lines = (line.strip() for line in head.text.split("\n")[:50])
     first = next((line for line in lines if line and not line.startswith("#")), "")
     return first.startswith((*TURTLE_MARKS, "_:")) or re.match(IRI, first) is not None

@@ -203,7 +203,7 @@ def _deciding(roles: dict[str, str], table: Table, given: Columns) -> dict[str, 
     says nothing (`node`), or not of each row, stands behind the others."""
     types = of_role(roles, Role.TYPE)
     for column in types if len(types) > 1 else ():
-        says_all = _says_all(table, column, types) and not _hold_only(table, column, NO_TYPES)
+        says_all = _share(table, column) == 1 and not _hold_only(table, column, NO_TYPES)
         if column not in given.named.values() and not says_all:
             roles[column] = roles.pop(column)
     for role in set(roles.values()) - {Role.ALIASES, Role.UNUSED, Role.DETAIL}:
@@ -213,19 +213,6 @@ def _deciding(roles: dict[str, str], table: Table, given: Columns) -> dict[str, 
                 roles[column] = Role.DETAIL
             is_full = is_full or _share(table, column) == 1
     return roles
-
-
-def _says_all(table: Table, column: str, types: Sequence[str]) -> bool:
-    """Whether no cell of a column is empty, or the others are as those of a full one."""
-    cells = table.cells(column)
-    full = [table.cells(type) for type in types if _share(table, type) == 1]
-    return (
-        any(
-            all(cell in (None, "") or cell == other for cell, other in zip(cells, others, strict=True))
-            for others in full
-        )
-        or _share(table, column) == 1
-    )
 
 
 def _share(table: Table, column: str) -> float:
