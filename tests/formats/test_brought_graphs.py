@@ -14,7 +14,7 @@ from tests.formats.test_json_lists import read, told
 from tests.tools.workbook import workbook
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.named import Columns
+from tiny_graph_rag.formats.graphs.base import Columns
 
 KNOWS = [("Ann", "knows", "Ben")]
 PEOPLE = {"n1": {"name": "Ann", "type": "girl"}, "n2": {"name": "Ben", "type": "boy"}}

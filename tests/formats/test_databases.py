@@ -15,7 +15,7 @@ from tests.formats.test_json_lists import told
 from tests.tools.bolt_server import BEGIN, PULL, RUN, Answer, BoltServer, node, relationship
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.named import Columns
+from tiny_graph_rag.formats.graphs.base import Columns
 from tiny_graph_rag.formats.graphs.programs import NODES, RELATIONSHIPS
 
 GIRL = node(10, ["Person", "__Entity__"], {"name": "점순", "embedding": [0.5, 0.25], "born": 1920})

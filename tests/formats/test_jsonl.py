@@ -15,7 +15,7 @@ from tests.conftest import write_gold
 from tiny_graph_rag.errors import DatasetError, InputError, UsageError
 from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
-from tiny_graph_rag.formats.graphs.named import Columns
+from tiny_graph_rag.formats.graphs.base import Columns
 from tiny_graph_rag.formats.runs import read_run
 from tiny_graph_rag.gold.examples import Selection
 

@@ -21,7 +21,7 @@ from tiny_graph_rag import ask, load_graph
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.named import Columns
+from tiny_graph_rag.formats.graphs.base import Columns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 FACTS = [("Ann", "keeps", "hen"), ("Ben", "keeps", "Ann"), ("hen", "pecks", "Ben")]

@@ -158,8 +158,6 @@ def rows_of(document: Any, is_known: Callable[[Any], bool]) -> list[Any] | None:
         return [{"id": key, "query": text} for key, text in document.items()]
     if below := _below(list(document.values()), is_known, LEVELS, {}):
         return below
-    if isinstance(results := document.get("results"), list):
-        return results
     if len(lists) == 1 and all(isinstance(row, dict) for rows in lists.values() for row in rows):
         return next(iter(lists.values()))  # the reader says which fields they lack
     return None

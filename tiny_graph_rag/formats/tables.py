@@ -50,7 +50,7 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError.at(f"{path.name}:{line}", "contains the character NUL; save the table as text")
-    rows = _closed(csv_rows(path, f"{text}\n{_END}", InputError), path)
+    rows = csv_rows(path, text, InputError, strict=True)
     first = next(rows, (0, []))
     names = columns_of_data(first[1])
     if names:
@@ -117,21 +117,6 @@ def delimiter_of(header: str) -> str:
 
 
 _NUMBERED = re.compile(r"\S*\d\S*")  # an id, not the name of a column
-_END = "\x1e\x1e"  # put behind the last line: a cell that takes it in was never closed
-
-
-def _closed(rows: Iterator[tuple[int, list[str]]], path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows before _END: a file that was cut off would lose its last questions without a word."""
-    last = 0
-    for line, row in rows:
-        if row != [_END] and row[-1].endswith(_END):
-            raise InputError.at(
-                f"{path.name}:{last + 1}",
-                "a quotation mark opens a cell and none closes it; close it, or remove it",
-            )
-        if row != [_END]:
-            yield line, row
-        last = line
 
 
 def _checked(
@@ -155,11 +140,12 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def csv_rows(
-    path: Path, text: str, failure: type[InputError], delimiter: str | None = None
+    path: Path, text: str, failure: type[InputError], delimiter: str | None = None, *, strict: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Line and cells of each row that has some. delimiter: None for what the first line says.
+    """Line and cells of each row that has some. delimiter: None for what the first line says. strict: a
+    quotation mark that none closes is refused, which takes in all lines below it.
 
-    Raises `failure` for what is no CSV, InputError for a row that is too wide.
+    Raises `failure` for what is no CSV.
     """
     first = text.lstrip("\r\n").partition("\n")[0]
     if delimiter is None:
@@ -168,14 +154,20 @@ def csv_rows(
             delimiter = "\x1f"  # one column, whose cells may hold any sign
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     lines = (line[0] for line in _LINE.finditer(text))
-    rows = csv.reader(lines, delimiter=delimiter)
+    rows = csv.reader(lines, delimiter=delimiter, strict=strict)
+    last = 0
     try:
         for row in rows:
             if row:
                 yield rows.line_num, row
+            last = rows.line_num
     except csv.Error as error:
-        place = f"{path}:{rows.line_num}"
-        raise failure.at(place, "not CSV: {error}", error=error) from error
+        if "end of data" not in str(error):
+            raise failure.at(f"{path}:{rows.line_num}", "not CSV: {error}", error=error) from error
+        raise failure.at(
+            f"{path.name}:{last + 1}",
+            "a quotation mark opens a cell and none closes it; close it, or remove it",
+        ) from error
 
 
 def literal(text: str) -> Any:
@@ -235,15 +227,9 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
             check_parquet(file, path)
             names = _named(file.schema_arrow.names, path)
         table = parquet.read_table(path)
-        columns = [list(map(_plain, column.to_pylist())) for column in table.columns]
-    if len({len(column) for column in columns}) > 1:
-        why = said("its columns are of different lengths")
-        raise InputError.at(path, "can't be read as Parquet: {why}", why=why)
-    rows = (
-        (f"{path.name}: row {number}", dict(zip(names, values, strict=True)))
-        for number, values in enumerate(zip(*columns, strict=True), start=1)
-    )
-    return names, rows
+        table.validate(full=True)
+        rows = table.rename_columns(names).to_pylist()
+    return names, ((f"{path.name}: row {number}", _plain(row)) for number, row in enumerate(rows, start=1))
 
 
 def _plain(value: Any) -> Any:
@@ -261,19 +247,19 @@ def fields_beside(path: Path, known: Collection[str], failure: type[InputError])
     beside = path.with_name(f"{bare_name(path)}-columns.yaml")
     if not beside.is_file():
         return {}
-    columns = columns_in(beside, failure)
-    for field in columns:
-        if field not in known:
-            raise unknown(str(beside), str(field), list(known))
-    return {column: field for field, column in columns.items()}
+    return {column: field for field, column in columns_in(beside, known, failure).items()}
 
 
-def columns_in(path: Path, failure: type[InputError]) -> dict[str, str]:
-    """What a YAML file calls columns: our name → the file's column. Raises `failure`."""
+def columns_in(path: Path, known: Collection[str], failure: type[InputError]) -> dict[str, str]:
+    """What a YAML file calls columns: our name, one of `known` → the file's column. Raises `failure`,
+    UsageError."""
     columns: Any = read_yaml(path, failure)
     lines = columns.items() if isinstance(columns, dict) else [(None, None)]
     if not all(isinstance(text, str) for line in lines for text in line):
         raise failure.at(path, "wanted lines such as 'name: COLUMN', got {got}", got=json_kind(columns))
+    for name in columns:
+        if name not in known:
+            raise unknown(str(path), name, list(known))
     return dict(columns)
 
 
@@ -421,8 +407,3 @@ def encoded(identifier: str) -> str:
 def decoded(identifier: str) -> str:
     """The way back. Escapes of anything but white space and % belong to the id and stay."""
     return _ESCAPES.sub(lambda found: unquote(found[0]), identifier) if "%" in identifier else identifier
-
-
-def all_decoded(identifiers: list[str]) -> list[str]:
-    """`decoded` of each; one look at all of them where none is escaped."""
-    return list(map(decoded, identifiers)) if "%" in " ".join(identifiers) else identifiers

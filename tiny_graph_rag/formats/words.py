@@ -316,15 +316,9 @@ RELATIONS_KEYS = _keys("relations relationships triples")
 PASSAGES_KEYS = _keys("passages chunks contexts source_nodes retrieved_contexts retrieval_context context")
 # of one relation, passage or entity that was retrieved
 SOURCE_END = _keys(
-    """
-    source src_id source_entity_id source_id source_node_id head subject start src from entity1
-    """
+    "source src_id source_entity_id source_id source_node_id head subject start src from entity1"
 )
-TARGET_END = _keys(
-    """
-    target tgt_id target_entity_id target_id target_node_id tail object end tgt to entity2
-    """
-)
+TARGET_END = _keys("target tgt_id target_entity_id target_id target_node_id tail object end tgt to")
 RELATION_TYPES = _keys("type relationship_type relation_type relation relationship predicate label")
 ENTITY_NAMES = _keys("name entity_name entity title")
 PASSAGE_TEXTS = _keys("page_content text content chunk body")

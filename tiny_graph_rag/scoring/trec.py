@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, stretches
-from tiny_graph_rag.formats.tables import all_decoded
+from tiny_graph_rag.formats.tables import decoded
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, tabled
 from tiny_graph_rag.scoring.stretches import Stretch
 
@@ -136,7 +136,7 @@ class GoldTable:
         offsets = np.concatenate([[0], np.cumsum(np.bincount(number))])
         before = np.concatenate([[0], np.cumsum(grades > 0)])
         items = before[:-1] - np.repeat(before[offsets[:-1]], np.diff(offsets))
-        ids = all_decoded([name.decode() for name in question_rows])
+        ids = [decoded(name.decode()) for name in question_rows]
         items = np.where(grades > 0, items, NO_ITEM)
         return cls(ids, question_rows, rows, marks, offsets, documents, grades, items)
 
@@ -297,4 +297,4 @@ def _judgments(gold: GoldTable, lines: Lines) -> tuple[Ints, Ints]:
 
 
 def _decoded(names: list[bytes]) -> list[str]:
-    return all_decoded([name.decode() for name in names])
+    return [decoded(name.decode()) for name in names]

@@ -306,9 +306,6 @@ def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:
     if not all(isinstance(one, dict) for one in value):
         return None
     marked = [one for one in value if one.get("is_supporting") is True]
-    places = row.get("gold_docs")
-    if not marked and isinstance(places, list):
-        marked = [one for place, one in enumerate(value) if one.get("idx", place) in places]
     return _several(marked or value)
 
 

@@ -22,7 +22,7 @@ from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.formats.graphs.named import Columns
+    from tiny_graph_rag.formats.graphs.base import Columns
     from tiny_graph_rag.graph.large import Triples
 
 CACHED_FROM_BYTES = 100_000  # below this, loading and indexing take less time than looking for a cache
@@ -110,7 +110,7 @@ def stated_columns(text: str | None) -> Columns | None:
     """What `--columns` says. Raises UsageError."""
     if text is None:
         return None
-    from tiny_graph_rag.formats.graphs.named import Columns
+    from tiny_graph_rag.formats.graphs.base import Columns
 
     return Columns.of(text)
 
@@ -149,7 +149,7 @@ def columns_beside(path: Path) -> Columns | None:
     beside = home / f"{graph_name(path)}{COLUMNS_ENDING}"
     if not beside.is_file():
         return None
-    from tiny_graph_rag.formats.graphs.named import Columns
+    from tiny_graph_rag.formats.graphs.base import Columns
 
     return Columns.read(beside)
 

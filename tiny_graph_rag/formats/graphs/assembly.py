@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs.base import NONE, Columns
 from tiny_graph_rag.formats.graphs.filling import ENDS, fill_entities, fill_relations
-from tiny_graph_rag.formats.graphs.named import NONE, Columns
 from tiny_graph_rag.formats.graphs.roles import (
     edge_roles,
     names_by_id,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.formats.graphs.named import NONE, Columns, listed
+from tiny_graph_rag.formats.graphs.base import NONE, Columns, listed
 from tiny_graph_rag.formats.graphs.roles import edge_roles, has_ends, node_roles, related
 from tiny_graph_rag.formats.graphs.rows import UNLISTED, Block, Codes, Rows
 from tiny_graph_rag.formats.graphs.table import (

@@ -24,8 +24,7 @@ from tiny_graph_rag.errors import GraphError, InputError, optional
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.assembly import of_tables
-from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.named import Columns
+from tiny_graph_rag.formats.graphs.base import Columns, graph_format
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import SEPARATOR, Table, columns_of, key_of
 from tiny_graph_rag.formats.words import NODE_KEYS, Role
@@ -181,6 +180,7 @@ GEXF = (
     '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" version="1.2">'
 )
 _GEXF_ROOT = re.compile(r"<gexf\b[^>]*>")
+_VIZ = re.compile(r"<viz:[^>]*/>")
 _PAJEK_LINES = re.compile(r'(?im)^\s*\*(arcs|edges)\b(?:\s*:\s*\d+\s*"([^"]*)")?[^\n]*$')
 # Possessive: of lines of words no other division is tried.
 _GML = re.compile(r"(?:\s*+(?:#[^\n]*+|[A-Za-z]\w*+[ \t]++[^\n\[\]]*+)\n)*\s*+graph\s*+\[")
@@ -193,7 +193,7 @@ def read_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
     text = decode_utf8(read_bytes(path), path)
     if "<!DOCTYPE" in text:
         raise GraphError.at(path, said(DOCTYPE_REFUSED))
-    text = _GEXF_ROOT.sub(GEXF, text, count=1)
+    text = _GEXF_ROOT.sub(GEXF, _VIZ.sub("", text), count=1)
     text = re.sub(r"<attvalue id=", "<attvalue for=", text)  # as older versions of the format say it
     return _networkx_graph(Rows(path, "GEXF"), lambda networkx: networkx.read_gexf(StringIO(text)))
 

@@ -19,8 +19,7 @@ from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.assembly import of_tables, put_label, says
-from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.named import NONE, Columns
+from tiny_graph_rag.formats.graphs.base import NONE, Columns, graph_format
 from tiny_graph_rag.formats.graphs.roles import (
     are_types,
     edge_roles,

@@ -15,10 +15,9 @@ from urllib.parse import unquote, urlsplit
 
 from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, json_kind, optional
 from tiny_graph_rag.files import text_in
-from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.base import Columns, graph_format
 from tiny_graph_rag.formats.graphs.filling import LEXICAL, fill_entities, fill_relations
 from tiny_graph_rag.formats.graphs.json_lists import document_of, graph_of
-from tiny_graph_rag.formats.graphs.named import Columns
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.formats.words import Role

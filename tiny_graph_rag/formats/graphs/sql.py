@@ -17,8 +17,7 @@ from urllib.parse import quote
 from tiny_graph_rag.errors import GraphError, InputError, optional
 from tiny_graph_rag.files import check_declared
 from tiny_graph_rag.formats.graphs.assembly import of_tables
-from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.named import NONE, Columns
+from tiny_graph_rag.formats.graphs.base import NONE, Columns, graph_format
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.graph.model import KnowledgeGraph

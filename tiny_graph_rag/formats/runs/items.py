@@ -97,11 +97,6 @@ def relation_of(item: Any) -> Relation:
     if is_list(item) and len(item) in (3, 4):
         source, type, target = item[:3]
         score = score_of(item[3]) if len(item) == 4 else score
-    elif is_list(item) or isinstance(item, str) or item is None:
-        raise wrong_value(
-            "a relation must be (source, type, target) or an object with 'source' and 'target', got {got}",
-            got=json_kind(item),
-        )
     else:
         source, target = attribute(item, SOURCE_END), attribute(item, TARGET_END)
         type = attribute(item, RELATION_TYPES)
@@ -110,8 +105,8 @@ def relation_of(item: Any) -> Relation:
     found = Relation(_name_of(source), _name_of(target), _name_of(type), id, finite(score))
     if not id and not (found.source and found.target):
         raise wrong_value(
-            "a relation must be (source, type, target) or an object with 'source' and 'target' that "
-            "are names or ids, got {got}",
+            "a relation must be (source, type, target) or an object with 'source' and 'target' that are "
+            "names or ids, got {got}",
             got=json_kind(item),
         )
     return found
@@ -131,10 +126,6 @@ def passage_of(item: Any) -> Passage:
         text = plain_text(item) or ""
         is_id = len(text) <= LONGEST_ID and not any(map(str.isspace, text))
         return Passage(text if is_id else "", text, "", score)
-    if is_list(item) or isinstance(item, str | bytes | int | float) or item is None:
-        raise wrong_value(
-            "a passage must be a text, or an object with 'text' or 'id', got {got}", got=json_kind(item)
-        )
     score = score_of(attribute(item, ("score",))) if score is None else score
     node = attribute(item, ("node",))  # LlamaIndex wraps a node and its score
     item = item if node is None else node
@@ -157,7 +148,7 @@ def passage_of(item: Any) -> Passage:
 
 
 def _body(item: Any) -> str | None:
-    """The text of a chunk, document or node."""
+    """The text of a chunk, document or node, which LlamaIndex wraps with its score."""
     node = attribute(item, ("node",))
     item = item if node is None else node
     text = attribute(item, PASSAGE_TEXTS)
