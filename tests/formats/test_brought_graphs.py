@@ -106,6 +106,7 @@ GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes clas
         ("kinds.json", {"Node_girl": [{"id": "a", "name": "Ann"}], "Node_boy": [{"id": "b", "name": "Ben"}],
                            "Link_a": [{"sourceid": "a", "targetid": "b", "relation": "knows"}],
                            "Link_b": [{"sourceid": "b", "targetid": "a", "relation": "knows"}]}),
+        ("tuples.json", [{"number": 1, "tuple": {"subject": "Ann", "predicate": "knows", "object": "Ben"}}]),
         ("role.csv", "source,target,role\nAnn,Ben,knows\n"),
         ("stems.csv", "source,head,tail,type_raw\ndoc,Ann,Ben,knows\n"),
         ("verbs.tsv", "src:START_ID\tdst:END_ID\ttype:TYPE\tverb\nAnn\tBen\tREL\tknows\n"),
@@ -316,6 +317,7 @@ def test_what_looks_wrong_in_a_table_is_told(own_folder: Path, text: str, note: 
             '<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"></Ontology>\n',
             r"robot convert -i o\.owl -o o\.ttl",
         ),
+        ("papers.csv", "paper_id,entity,relation\np1,bee,in\np1,entity,in\n", "the first line is: paper_id"),
         ("g.mmd", "flowchart TD\n  a --> b\n", "as a CSV file with the header source,relation,target"),
         ("g.db", f"w{' ' * 20}w,\n" * 40, "SQLite"),  # lines of words are no long search for a graph
     ],

@@ -251,8 +251,10 @@ def test_cut_rdf_is_refused_with_its_line(own_folder: Path, name: str, text: str
 def test_node_link_json_whose_graph_is_no_object_or_whose_id_is_empty(own_folder: Path) -> None:
     nodes = '"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]'
     assert len(read(own_folder, f'{{"directed": true, "multigraph": true, "graph": "x", {nodes}}}')) == 2
+    graph = read(own_folder, f"{{{nodes}}}".replace('"id": "b"', '"id": ""'))
+    assert (len(graph), graph.notes.count("entities whose id and name are empty (left out)")) == (2, 1)
     with pytest.raises(GraphError, match=r"nodes\[1\]: wanted 'id' or 'name'"):
-        read(own_folder, f"{{{nodes}}}".replace('"id": "b"', '"id": ""'))
+        read(own_folder, f"{{{nodes}}}".replace('"id": "b"', '"size": 1'))
 
 
 class Bomb:

@@ -277,6 +277,11 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
         json.dumps([{"pregunta": QUESTION, "entidades": ["Anna"], "tipo": "simple"}]),
         {"reference_entities": ("Anna",), "tags": ("tipo:simple",)},
     ),
+    (
+        "many.csv",
+        f'question,expected_ids\nWho?,"{",".join(f"E{n}" for n in range(99))}"\n',
+        {"reference_chunks": tuple(f"E{n}" for n in range(99))},
+    ),
     ("ids.csv", 'question,expected_docs\nWho?,"a.md, b-2"\n', {"reference_chunks": ("a.md", "b-2")}),
     (
         "title.csv",

@@ -46,7 +46,10 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
     """
     text = text_in(path, others=others)
     if text is None:
-        return _parquet(path) if read_start(path, 4) == PARQUET_MAGIC else _worksheet(path)
+        if read_start(path, 4) == PARQUET_MAGIC:
+            return _parquet(path)
+        _, columns, found = next(sheets(path), ("", [], iter(())))  # the first with anything in it
+        return columns or _named([], path), found
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError.at(f"{path.name}:{line}", "contains the character NUL; save the table as text")
@@ -271,12 +274,6 @@ def renamed(row: Any, fields: Mapping[str, str]) -> Any:
 
 
 Row = tuple[str, dict[str, Any]]  # the place, for messages, and the cells by column
-
-
-def _worksheet(path: Path) -> tuple[list[str], Iterator[Row]]:
-    """The first sheet of a workbook that has anything in it: its first row names the columns."""
-    _, names, rows = next(sheets(path), ("", [], iter(())))
-    return names or _named([], path), rows
 
 
 def sheets(path: Path) -> Iterator[tuple[str, list[str], Iterator[Row]]]:

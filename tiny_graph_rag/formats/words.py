@@ -61,7 +61,7 @@ CHUNK_NODES = _set(
 # What holds the neighbours of each entity.
 ADJACENCIES = _keys("adjacency adjacencylist adjacencies adj adjlist neighbors neighbours graphdict")
 ENTITY_TYPES = _keys("entitytype nodetype entityclass")  # of records that are entities, related or not
-INNER_KEYS = _keys("properties attributes data attrs props node")
+INNER_KEYS = _keys("properties attributes data attrs props node tuple triple")
 NODE_KEYS = _table(
     """
     id: id entityid nodeid vertexid conceptid canonicalid uid uuid guid identifier key iri uri nid eid

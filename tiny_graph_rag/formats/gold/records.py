@@ -178,7 +178,7 @@ def _are(pattern: re.Pattern[str], values: Iterable[Any]) -> bool:
 
 def _is_prose(value: Any) -> bool:
     """Whether passages are given by their texts rather than by ids or names of files."""
-    listed = value if isinstance(value, list) else [value]
+    listed = ids_of_cell(value) if isinstance(value, str) else value if isinstance(value, list) else [value]
     texts = [_text(one) if isinstance(one, dict) and not _id_in(one) else one for one in listed]
     return any(
         isinstance(text, str) and (text.count(" ") > 8 or len(text) > LONGEST_NAME * 3)

@@ -54,6 +54,7 @@ SOME_UNDIRECTED = (
     "undirected relations among directed ones (retrieval.direction takes them as they are written)"
 )
 RENAMED = "ids of relation ends with several names (the first name is used)"
+UNNAMED = "entities whose id and name are empty (left out)"
 BROKEN = "triples that are not three texts (left out)"
 ENDS = (Role.SOURCE, Role.TARGET)
 NO_IDS = (None, "", "?", "-", *MISSING)  # what stands for an id that nobody knows
@@ -78,11 +79,15 @@ def fill_entities(rows: Rows, table: Table, given: Columns = NONE, lexical: Coll
     details, aliases = table.details(), [table.cells(name) for name in table.columns(Role.ALIASES)]
     columns = (table.of(role) for role in (Role.ID, Role.NAME, Role.DESCRIPTION, Role.CHUNKS))
     for row, (id, name, description, chunks) in enumerate(zip(*columns, strict=True)):
+        is_blank = "" in (id, name)
         name = text_of(name[0]) if isinstance(name, list) and name else text_of(name)
         id, name = text_of(id).strip() or name.strip(), name.strip(" ")
-        if not id:
+        if not id and is_blank:
+            rows.flaw(UNNAMED, f"{table.name}[{row}]")
+        elif not id:
             keys = listed(name for name in table.names if table.cells(name)[row] is not None)
             rows.problem(f"{table.name}[{row}]", "wanted 'id' or 'name', got the keys {listed}", listed=keys)
+        if not id:
             continue
         rows.entity(
             id,

@@ -44,16 +44,13 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
         raise GraphError(error.at(path)) from error
     found: dict[str, Any] = document if isinstance(document, dict) else {}
     entities, relationships = found.get("entities"), found.get("relationships")
-    if not isinstance(entities, dict) or not isinstance(relationships, list) or _is_of_others(relationships):
+    listed = relationships if isinstance(relationships, list) else []
+    ends = [ENDS & record.keys() for record in listed if isinstance(record, dict)]
+    is_of_others = bool(ends) and not any(ends)  # whose ends are called otherwise than here
+    if not isinstance(entities, dict) or not isinstance(relationships, list) or is_of_others:
         from tiny_graph_rag.formats.graphs.json_lists import graph_of
         from tiny_graph_rag.formats.graphs.rows import Rows
 
         return graph_of(Rows(path, "JSON lists"), document)
     tables = tables_of_records(entities, relationships, KG_JSON, path, twice=twice)
     return KnowledgeGraph.of_tables(tables)
-
-
-def _is_of_others(relationships: list[Any]) -> bool:
-    """Whether the ends of relations are called otherwise than here."""
-    records = [record for record in relationships if isinstance(record, dict)]
-    return bool(records) and not any(ENDS & record.keys() for record in records)

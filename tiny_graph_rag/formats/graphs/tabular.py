@@ -243,7 +243,7 @@ def _check_first_line(path: Path, first: Sequence[str], table: Table, rows: Rows
     is_dated = len(first) > len(HEADLESS) and all(map(TIME.fullmatch, times))  # temporal triples
     below = [table.texts(name)[1:] for name in table.names]
     pairs = list(zip(first, below, strict=True))
-    again = any(field in column for field, column in pairs)
+    again = any(field in column and not _says_column(field) for field, column in pairs)
     numbers = any(column and all(map(is_number, column)) and not is_number(field) for field, column in pairs)
     says_name = key_of(first[0]) in (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME])
     says = numbers or says_name or sum(map(_says_column, first)) > 1
