@@ -198,17 +198,17 @@ class Difference(StrEnum):
 
 
 class NameCore(Struct, frozen=True):
-    """text: what is left, without spaces. off: what was taken off. parts: the words that are left, in order;
-    written: all of them.
-    title, gloss: that were taken off, "" for none. plurals: how many words lost theirs."""
+    """parts: the words that are left, in order; written: all of them. off: what was taken off, "" where only
+    that something was counts."""
 
-    text: str
-    off: frozenset[Difference]
     parts: tuple[str, ...]
-    written: tuple[str, ...] = ()
-    title: str = ""
-    gloss: str = ""
-    plurals: int = 0
+    written: tuple[str, ...]
+    off: dict[Difference, str]
+
+    @property
+    def text(self) -> str:
+        """What is left, without spaces."""
+        return "".join(map(_marked, self.parts))
 
     @property
     def whole(self) -> str:
@@ -227,34 +227,35 @@ class NameCore(Struct, frozen=True):
 
 def core_of(spelling: str) -> NameCore:
     """The core of a spelling; its text is "" where nothing is left to compare."""
-    off: set[Difference] = set()
+    off: dict[Difference, str] = {}
     written = nfc(spelling)
-    gloss = ""
     other = GLOSS.search(written)
     if other and is_other_script(written[: other.start()], other[1]):
-        written, gloss = written[: other.start()], fold(other[1])
+        written, off[Difference.GLOSS] = written[: other.start()], fold(other[1])
     letters = folded_letters(written)
     plain = without_accents(letters)
     if plain != letters:
-        off.add(Difference.ACCENT)
+        off[Difference.ACCENT] = ""
     words = PART.findall(PERIODS.sub("", re.sub(r"['’](?=s\b)|(?<=\w)['’*](?=\w)", "", plain)))
     words = [THOUSANDS.sub("", word) if word[0].isdigit() else word for word in words if word != "_"]
     whole = tuple(words)
     if len(words) > 1 and words[0] in ARTICLES:
         words = words[1:]
-        off.add(Difference.ARTICLE)
+        off[Difference.ARTICLE] = ""
     if len(words) > 2 and any(word in AND for word in words[1:-1]):
         words = [words[0], *(word for word in words[1:-1] if word not in AND), words[-1]]
-        off.add(Difference.AND)
+        off[Difference.AND] = ""
     title, words = _without_title(words)
+    if title:
+        off[Difference.TITLE] = title
     singular = [_singular(word) for word in words]
-    plurals = sum(one != other for one, other in zip(words, singular, strict=True))
+    if singular != words:
+        off[Difference.PLURAL] = " ".join(word for word in words if word not in singular)
     last = len(words) - 1
-    words = [
-        _without_particle(word, last=place == last, alone=not last, off=off)
-        for place, word in enumerate(singular)
-    ]
-    return NameCore("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, gloss, plurals)
+    parts = [_without_particle(word, place == last, alone=not last) for place, word in enumerate(singular)]
+    if parts != singular:
+        off[Difference.PARTICLE] = ""
+    return NameCore(tuple(parts), whole, off)
 
 
 def differences(
@@ -265,15 +266,9 @@ def differences(
     first, second = cores or (core_of(one), core_of(other))
     if not first.text or not second.text or are_distinct(one, other):
         return None
-    changes = set(first.off ^ second.off)
-    if first.plurals != second.plurals:
-        changes.add(Difference.PLURAL)
-    taken = (Difference.TITLE, first.title, second.title), (Difference.GLOSS, first.gloss, second.gloss)
-    for difference, mine, theirs in taken:
-        if mine and theirs and mine != theirs:
-            return None
-        if mine != theirs:
-            changes.add(difference)
+    changes = {kind for kind in Difference if first.off.get(kind) != second.off.get(kind)}
+    if any(kind in first.off and kind in second.off for kind in changes - {Difference.PLURAL}):
+        return None  # two titles, two names in other letters
     if first.whole == second.whole:
         changes &= {Difference.ACCENT, Difference.GLOSS}
         if first.written != second.written:
@@ -319,7 +314,7 @@ def _without_title(words: list[str]) -> tuple[str, list[str]]:
 
 
 def _singular(word: str) -> str:
-    """The singular of an English plural; any other word as it is."""
+    """The singular of an English or Korean plural; any other word as it is."""
     if word in OTHER_PLURALS:
         return word
     form = lemma(word)
@@ -327,27 +322,23 @@ def _singular(word: str) -> str:
         return form
     if word.endswith("omas") and len(word) > len("thomas"):  # gliomas
         return word[:-1]
+    if word.endswith("들") and len(word) > 2:
+        return word[:-1]
     if word[-1] != "s" or len(word) < SHORTEST_PLURAL or not word.isascii():
         return word
     return singular(word) if form == word else form if word.startswith(form[:-1]) else word
 
 
-def _without_particle(word: str, *, last: bool, alone: bool, off: set[Difference]) -> str:
+def _without_particle(word: str, is_last: bool, *, alone: bool) -> str:
     if final_consonant(word[-1]) is None:
         return word
-    if last and word.endswith("들") and len(word) > 2:
-        off.add(Difference.PLURAL)
-        return word[:-1]
     for size in (2, 1):
         name, rest = word[:-size], word[-size:]
-        is_short = last and len(name) == 1 and rest not in OBJECT
+        is_short = is_last and len(name) == 1 and rest not in OBJECT
         if rest in CASES and name and not is_short and fits(rest, final_consonant(name[-1])):
-            off.add(Difference.PARTICLE)
             return name
-    if word[-1] == "이" and len(word) > 1 + alone and final_consonant(word[-2]):
-        off.add(Difference.PARTICLE)
-        return word[:-1]
-    return word
+    is_name = word[-1] == "이" and len(word) > 1 + alone and final_consonant(word[-2])
+    return word[:-1] if is_name else word
 
 
 def _marked(word: str) -> str:
