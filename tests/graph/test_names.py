@@ -16,7 +16,7 @@ from tests.linking.test_names import graph_of
 from tiny_graph_rag.formats import graphs
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import names as names_module
-from tiny_graph_rag.graph.names import BEGINNING, NAME, PLAIN, NameIndex
+from tiny_graph_rag.graph.names import BEGINNING, NameIndex
 from tiny_graph_rag.graph.nearest import NearestNames, joined_names
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
@@ -73,11 +73,15 @@ def test_the_last_known_word_of_a_type_says_its_kind() -> None:
     assert {name: kind_of_type(name) for name in kinds} == kinds
 
 
-def test_a_name_with_accents_has_a_plain_spelling_of_its_own_kind() -> None:
+def test_a_name_is_known_without_its_accents_but_means_what_is_written() -> None:
     names = NameIndex.of(graph_of(["Antoine Prévost", "Prevost", "점순"]))
-    assert list(names.others) == ["Antoine Prevost"]
-    assert [names.kind(row) for row in range(4)] == [NAME, NAME, NAME, PLAIN]
+    assert [names.rows_of(text) for text in ("antoineprevost", "antoineprévost", "prévost")] == [
+        [0],
+        [0],
+        [1],
+    ]
     assert names.resolve("Antoine Prevost") == ((), None)
+    assert names.resolve_reference("Antoine Prevost") == ((0,), "form")
 
 
 def test_many_names_are_found_whatever_parts_they_were_read_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 # A name → the entities it means and the level that found them.
 Meanings = dict[str, tuple[tuple[int, ...], str | None]]
 
-NAME, ALIAS, VARIANT, PLAIN = 0, 1, 2, 3  # kinds of spelling, best first
+NAME, ALIAS, VARIANT = 0, 1, 2  # kinds of spelling, best first
 
 CHUNK = 1 << 14  # names folded at once
 MOST_SLOT_BITS = 26  # log2; from 16 million spellings on several share a slot
@@ -42,8 +42,8 @@ class NameIndex:
     """The spellings of a graph. A spelling is a row: the entities' names first, then `others`.
 
     columns: as files keep them. others, owners, kinds: the aliases, and spellings that nobody wrote down; the
-    entity each belongs to; ALIAS, VARIANT (Watson for Dr. Watson, `and` for `&`) or PLAIN (without accents).
-    table: finds rows.
+    entity each belongs to; ALIAS or VARIANT (Watson for Dr. Watson, `and` for `&`). table: finds rows, by
+    folded spellings without accents.
     """
 
     def __init__(self, names: Strings, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -66,6 +66,10 @@ class NameIndex:
     def kind(self, row: int) -> int:
         return NAME if row < len(self.names) else int(self.kinds[row - len(self.names)])
 
+    def rows_of(self, folded: str) -> list[int]:
+        """Spellings that may be this one, accents aside: with its key."""
+        return self.table.rows_of(key_of(without_accents(folded))) if folded else []
+
     def resolve(self, name: str) -> tuple[tuple[int, ...], str | None]:
         """All entities that `name` means, ascending, and the rule that found them.
 
@@ -73,7 +77,7 @@ class NameIndex:
         level that finds anything decides. Nothing found: ((), None).
         """
         folded = fold(name)
-        rows = self.table.rows_of(key_of(folded)) if folded else []
+        rows = self.rows_of(folded)
         if len(rows) == 1 and rows[0] < len(self.names) and self.spelling(rows[0]) == name:
             return (rows[0],), "name"  # what nearly all names are
         written = nfc(name)
@@ -99,11 +103,9 @@ class NameIndex:
         folded = fold(name)
         if entities or not folded:
             return entities, level
-        forms = {
-            self.entity(row)
-            for row in self.table.rows_of(key_of(folded))
-            if self.kind(row) > ALIAS and fold(self.spelling(row)) == folded
-        }
+        plain = without_accents(folded)
+        rows = self.rows_of(folded)
+        forms = {self.entity(row) for row in rows if without_accents(fold(self.spelling(row))) == plain}
         if not forms:
             forms = {row for _, form in _variants(name, may_have_title=True) for row in self.resolve(form)[0]}
         if len(forms) != 1:
@@ -158,7 +160,7 @@ def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
     is_person = kinds_of_entities(graph.entities.types) == Kind.PERSON
     variants: list[tuple[int, int, str]] = []
     for row, (name, may_have_title) in enumerate(zip(names, is_person.tolist(), strict=True)):
-        is_plain = name.isascii() and "and" not in name and not {"&", "(", "["} & set(name)
+        is_plain = "and" not in name and {"&", "(", "[", "（"}.isdisjoint(name)
         if may_have_title or name[:1] in "TtAa" or not is_plain:
             variants += [(row, kind, text) for kind, text in _variants(name, may_have_title)]
     owners = np.repeat(np.arange(len(names), dtype=np.int32), np.diff(aliases.offsets))
@@ -199,6 +201,7 @@ def _table(names: Strings, others: Strings) -> dict[str, NDArray[Any]]:
             folded = _folded(written).replace(" ", "").split("\n")
             if "" in folded:  # punctuation alone, or nothing
                 folded = [text or fold(name) for text, name in zip(folded, chunk, strict=True)]
+            folded = list(map(without_accents, folded))
             lengths = np.fromiter(map(len, folded), dtype=np.int64, count=len(folded))
             beginnings = keys_of([text[:BEGINNING] for text in folded])
             yield keys_of(folded), np.minimum(lengths, LONGEST).astype(np.uint16), beginnings
@@ -229,8 +232,6 @@ def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
         from tiny_graph_rag.language.name_forms import long_and_short  # few names need it
 
         yield from ((VARIANT, form) for form in long_and_short(name) or ())
-    if not name.isascii() and (plain := without_accents(name)) != name:
-        yield PLAIN, plain
 
 
 def _without_title(name: str, *, first: bool) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Literal, NamedTuple
@@ -75,10 +74,9 @@ def fold(text: str) -> str:
 
 
 def without_accents(text: str) -> str:
-    """Letters without their marks, é → e; Hangul, kana and what has no mark stay as they are."""
-    if text.isascii():
-        return text
-    return nfc("".join(map(_bare, nfc(text))))
+    """Letters without their marks, é → e, as many as the composed text has; Hangul, kana and what has no mark
+    stay as they are."""
+    return text if text.isascii() else "".join(map(_bare, nfc(text)))
 
 
 @lru_cache(maxsize=4096)
@@ -118,12 +116,13 @@ _IN_A_RUN = "|".join(f"(?<=[{script}])[{script}]|[{script}](?=[{script}])" for s
 class Cut(NamedTuple):
     """A part of `Text.kept` behind which a name may end.
 
-    opens: whether a name may begin with it. inside: whether it ends within a word, so that the rest of the
-    word has to be particles.
+    word: the number of its word. opens: whether a name may begin with it. inside: whether it ends within its
+    word, so that the rest of the word has to be particles.
     """
 
     start: int
     end: int
+    word: int
     opens: bool
     inside: bool
 
@@ -173,9 +172,9 @@ class Text(NamedTuple):
         """Where in the text a word stands, by its number."""
         return self.span(self.starts[word], self.ends[word])
 
-    def rest_of_word(self, end: int) -> str:
-        """What follows in a word of which a stretch ends inside."""
-        return self.kept[end : self.ends[bisect_left(self.ends, end)]]
+    def rest_of_word(self, cut: Cut) -> str:
+        """What follows in a word inside of which a cut ends."""
+        return self.kept[cut.end : self.ends[cut.word]]
 
     def is_one_of_a_run(self, start: int, end: int) -> bool:
         """Whether it is one character of an unspaced script in a run of the same script (山 in 山田)."""
@@ -186,10 +185,11 @@ class Text(NamedTuple):
     def cuts(self) -> list[Cut]:
         """The text cut wherever a name may begin or end."""
         if self.kept.isascii():
-            return [Cut(start, end, True, False) for start, end in zip(self.starts, self.ends, strict=True)]
+            bounds = enumerate(zip(self.starts, self.ends, strict=True))
+            return [Cut(start, end, number, True, False) for number, (start, end) in bounds]
         cuts, is_plain = [], IS_PLAIN.fullmatch(self.kept) is not None
-        for first, word in zip(self.starts, self.words, strict=True):
-            start, opens = 0, True
+        for number, word in enumerate(self.words):
+            first, start, opens = self.starts[number], 0, True
             if is_plain:
                 divisions = [place for place in range(1, len(word)) if "가" <= word[place] <= "힣"]
             else:
@@ -198,6 +198,6 @@ class Text(NamedTuple):
                 inside = end < len(word) and (
                     is_plain or re.search(HAS_UNSPACED, word[end - 1 : end + 1]) is None
                 )
-                cuts.append(Cut(first + start, first + end, opens, inside))
+                cuts.append(Cut(first + start, first + end, number, opens, inside))
                 start, opens = end, not inside
         return cuts

@@ -167,7 +167,7 @@ def stands_in(phrase: str, whole: str) -> bool:
     return any(
         text.kept.endswith(folded, 0, cut.end)
         and cut.end - len(folded) in opens
-        and (not cut.inside or are_particles(folded, text.rest_of_word(cut.end)))
+        and (not cut.inside or are_particles(folded, text.rest_of_word(cut)))
         for cut in cuts
     )
 

@@ -8,30 +8,22 @@ several content words, words that the graph's relations are named with, function
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
+from itertools import islice
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex
-from tiny_graph_rag.language.folding import (
-    HAS_HANGUL,
-    Cut,
-    Text,
-    fold,
-    is_dropped,
-    nfc,
-    spaced,
-    without_accents,
-)
+from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, VARIANT, NameIndex
+from tiny_graph_rag.language.folding import HAS_HANGUL, Cut, Text, fold, nfc, spaced, without_accents
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS, NAMELESS, are_particles
 from tiny_graph_rag.language.words import likeness, stem, words_of_name
 
-RULES = {ALIAS: "alias", VARIANT: "variant", PLAIN: "accent"}
+RULES = {ALIAS: "alias", VARIANT: "variant"}
 SPELLINGS_KEPT = 1 << 14  # taken apart once, before they are forgotten
 DIGIT = re.compile(r"\d")
 
@@ -66,16 +58,21 @@ class Mention(Struct, frozen=True):
         return self.grade < Grade.COMMON
 
 
-class NameReading(Struct):
-    """A stretch of `Text.kept` that is a spelling of the graph.
+class NameReading(NamedTuple):
+    """A stretch of a text that is a spelling of the graph, accents aside: from the start of one cut to the
+    end of another. rows: of the index."""
 
-    rows: of the index. inside: whether it ends within a word, particles behind it.
-    """
-
-    start: int
-    end: int
+    first: Cut
+    last: Cut
     rows: list[int]
-    inside: bool
+
+    @property
+    def start(self) -> int:
+        return self.first.start
+
+    @property
+    def end(self) -> int:
+        return self.last.end
 
 
 class MentionFinder:
@@ -85,14 +82,15 @@ class MentionFinder:
         self.graph, self.names = graph, names
         known = lru_cache(SPELLINGS_KEPT)
         self.folded = known(lambda row: fold(names.spelling(row)))
+        self.plain = known(lambda row: without_accents(self.folded(row)))
         self.rows = known(self._rows_of)
         self.breaks = known(lambda row: Text.of(names.spelling(row)).ends[:-1])
         self.letters = known(lambda row: letters_of(names.spelling(row)))
         self._stems = stems_of_types(graph)
 
     def _rows_of(self, stretch: str) -> list[int]:
-        """`rows`: of the index, those that a folded stretch of a text spells."""
-        return [row for row in self.names.table.rows_of(key_of(stretch)) if self.folded(row) == stretch]
+        """`rows`: of the index, those that a folded stretch of a text without accents spells."""
+        return [row for row in self.names.table.rows_of(key_of(stretch)) if self.plain(row) == stretch]
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """The mentions of each text, in the order in which they stand there."""
@@ -116,31 +114,26 @@ class Sentence:
 
     def __init__(self, finder: MentionFinder, whole: str) -> None:
         self.finder, self.names, self.text = finder, finder.names, Text.of(whole)
-        readings: dict[tuple[int, int], NameReading] = {}
-        for kept in dict.fromkeys((self.text.kept, without_accents(self.text.kept))):
-            if len(kept) == len(self.text.kept):
-                for reading in self._looked_up(kept):
-                    readings.setdefault((reading.start, reading.end), reading)
-        self.readings = [readings[place] for place in sorted(readings)]
+        self.readings = list(self._looked_up())
 
-    def _looked_up(self, kept: str) -> Iterator[NameReading]:
-        """The stretches that are spellings. kept: the text's, or the same without accents."""
+    def _looked_up(self) -> Iterator[NameReading]:
         table, rows_of, cuts = self.names.table, self.finder.rows, self.text.cuts()
-        for first, (start, _, opens, _) in enumerate(cuts):
-            limit = start + table.longest(kept[start : start + BEGINNING]) if opens else 0
-            for place in range(first, len(cuts)):
-                cut = cuts[place]
-                if cut.end > limit:
+        plain = without_accents(self.text.kept)
+        for place, first in enumerate(cuts):
+            start = first.start
+            limit = start + table.longest(plain[start : start + BEGINNING]) if first.opens else 0
+            for last in islice(cuts, place, None):
+                if last.end > limit:
                     break
-                rows = rows_of(kept[start : cut.end])
-                if rows and self._may_be_name(start, cut):
-                    yield NameReading(start, cut.end, rows, cut.inside)
+                rows = rows_of(plain[start : last.end])
+                if rows and self._may_be_name(start, last):
+                    yield NameReading(first, last, rows)
 
     def _may_be_name(self, start: int, cut: Cut) -> bool:
         """Whether it ends with its word, or before particles."""
         text, end = self.text, cut.end
         if cut.inside:
-            return are_particles(text.kept[start:end], text.rest_of_word(end))
+            return are_particles(text.kept[start:end], text.rest_of_word(cut))
         return not text.is_one_of_a_run(start, end)
 
     def mentions(self) -> tuple[Mention, ...]:
@@ -159,10 +152,8 @@ class Sentence:
         return 2 * sum(others) <= len(others)
 
     def _grade(self, reading: NameReading) -> Grade:
-        starts = self.text.starts
-        last = bisect_left(starts, reading.end) - 1
-        first = min(bisect_left(starts, reading.start), last)  # it may begin within a word
-        part = self.text.kept[max(starts[last], reading.start) : reading.end]
+        first, last = reading.first.word, reading.last.word
+        part = self.text.kept[max(self.text.starts[last], reading.start) : reading.end]
         stretch = self.text.kept[reading.start : reading.end]
         content = [word for word in (*self.text.words[first:last], part) if word not in NAMELESS]
         is_clear = not all(map(self.finder.is_of_relations, content))
@@ -177,15 +168,15 @@ class Sentence:
         return Grade.NAMED if is_sure else Grade.WORD
 
     def _is_as_written(self, reading: NameReading) -> bool:
-        """Whether a spelling has the same letters in the same case."""
+        """Whether a spelling has the same letters in the same case, accents aside."""
         start, end = self.text.span(reading.start, reading.end)
-        letters = letters_of(self.text.whole[start:end])
-        return any(self.finder.letters(row) == letters for row in reading.rows)
+        letters = without_accents(letters_of(self.text.whole[start:end]))
+        return any(without_accents(self.finder.letters(row)) == letters for row in reading.rows)
 
     def _is_respaced(self, reading: NameReading) -> bool:
         """Whether no spelling is divided into the same words; in Hangul any will do."""
-        start, end, ends = reading.start, reading.end, self.text.ends
-        breaks = [stop - start for stop in ends[bisect_right(ends, start) : bisect_left(ends, end)]]
+        start, end = reading.start, reading.end
+        breaks = [stop - start for stop in self.text.ends[reading.first.word : reading.last.word]]
         hangul = HAS_HANGUL.search(self.text.kept, start, end) is not None
         return not hangul and all(self.finder.breaks(row) != breaks for row in reading.rows)
 
@@ -211,15 +202,15 @@ class Sentence:
         spellings = [self.names.spelling(row) for row in rows]
         entities = {self.names.entity(row) for row in rows}
         in_order = tuple(sorted(entities, key=self.finder.graph.name_rank.__getitem__))
-        first, kind = spellings[0], min(map(self.names.kind, rows))
-        if _stands_at(first, self.text.whole, start):  # punctuation at its ends belongs to it
-            start -= _lead(first)
-            end = start + len(first)
+        kind = min(map(self.names.kind, rows))
+        stands = self._stands(spellings[0], start, end)
+        if stands is not None:  # punctuation at its ends belongs to it
+            start, end = stands, stands + len(spellings[0])
         if self.finder.folded(rows[0]) != self.text.kept[reading.start : reading.end]:
             rule = "accent"
         elif kind != NAME:
             rule = RULES[kind]
-        elif reading.inside:
+        elif reading.last.inside:
             rule = "particle"
         else:
             here = nfc(self.text.whole[start:end])
@@ -227,39 +218,37 @@ class Sentence:
         return Mention(start, end, in_order, rule, grade)
 
     def _meant(self, reading: NameReading, start: int, end: int) -> list[int]:
-        """Of several spellings that fold to the same text, those that the text means: spelt exactly so,
-        punctuation included (the longest: `Up!` before `Up`), then with the same letters; a name before an
-        alias. In a text without capitals names of entities with a relation that it speaks of come before
-        those that only have its case."""
+        """Of several spellings that are the same text, those that are meant: with the same accents, then
+        spelt exactly so, punctuation included (the longest: `Up!` before `Up`), then with the same letters; a
+        name before an alias. In a text without capitals names of entities with a relation that it speaks of
+        come before those that only have its case."""
         whole, has_case = self.text.whole, True in self.text.capitals
         around = set() if has_case else {*words_of_name(whole[:start]), *words_of_name(whole[end:])}
-        letters = letters_of(whole[start:end])
+        folded, letters = self.text.kept[reading.start : reading.end], letters_of(whole[start:end])
 
-        def unlike(row: int) -> tuple[bool, int, bool, bool, int]:
+        def unlike(row: int) -> tuple[bool, bool, int, bool, bool, int]:
             name, kind = self.names.spelling(row), self.names.kind(row)
-            stands = _stands_at(name if has_case else name.lower(), whole, start)
-            related = self.finder.is_related(self.names.entity(row), around)
-            other_letters = self.finder.letters(row) != letters
-            return kind >= VARIANT, -len(name) if stands else 0, not related, other_letters, kind
+            return (
+                self.finder.folded(row) != folded,
+                kind >= VARIANT,
+                -len(name) * (self._stands(name if has_case else name.lower(), start, end) is not None),
+                not self.finder.is_related(self.names.entity(row), around),
+                self.finder.letters(row) != letters,
+                kind,
+            )
 
         least = min(map(unlike, reading.rows))
         return [row for row in reading.rows if unlike(row) == least]
+
+    def _stands(self, name: str, start: int, end: int) -> int | None:
+        """Where `name`, punctuation included, stands in the text around a stretch of it."""
+        at = self.text.whole.rfind(name, max(0, end - len(name)), start + len(name))
+        return at if 0 <= at <= start and at + len(name) >= end else None
 
 
 def letters_of(text: str) -> str:
     """Without white space and punctuation, case and accents as they are."""
     return spaced(nfc(text)).replace(" ", "")
-
-
-def _stands_at(name: str, whole: str, start: int) -> bool:
-    """Whether `name`, punctuation included, stands in the text with its first kept character at `start`."""
-    lead = _lead(name)
-    return start >= lead and whole.startswith(name, start - lead)
-
-
-def _lead(name: str) -> int:
-    """How many characters of a name folding drops before the first that it keeps."""
-    return next((place for place, letter in enumerate(name) if not is_dropped(letter)), 0)
 
 
 def stems_of_types(graph: KnowledgeGraph) -> frozenset[str]:
