@@ -41,8 +41,11 @@ class Registry(Generic[T]):
         self.group = f"tiny_graph_rag.{self.decorator}s"
         self._entries: dict[str, Registered[T]] = {}
 
-    def register(self, name: str, line: str, made: Callable[[Any], T]) -> Callable[[C], C]:
-        """A decorator that adds what `made` makes of the code. Raises RegistrationError for a taken name."""
+    def register(
+        self, name: str, line: str, made: Callable[[Any], T] = lambda code: code
+    ) -> Callable[[C], C]:
+        """A decorator that adds the code, or what `made` makes of it. Raises RegistrationError for a taken
+        name."""
 
         def decorate(code: C) -> C:
             place = f"{code.__module__}:{code.__qualname__}"

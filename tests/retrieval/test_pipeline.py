@@ -19,7 +19,7 @@ from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, make_linker
-from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.retrieval import RETRIEVERS, make_retriever
 from tiny_graph_rag.retrieval.baselines import HybridRetriever
 from tiny_graph_rag.retrieval.cost import UNIT
 from tiny_graph_rag.run import Run
@@ -111,7 +111,7 @@ def test_hybrid_alone_fuses_what_measured_best(tmp_path: Path) -> None:
     for spec in ("hybrid", "hybrid:bfs*3+bm25"):
         made = make_retriever(graph, Config().override(retriever=spec))
         assert isinstance(made, HybridRetriever)
-        assert [type(part).name for part in made.parts] == ["bfs", "bm25"]
+        assert [type(part) for part in made.parts] == [RETRIEVERS["bfs"], RETRIEVERS["bm25"]]
 
 
 def test_an_external_run_keeps_its_order_without_repeats_and_refuses_what_the_graph_lacks(

@@ -10,8 +10,16 @@ import pytest
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import TextIndex
-from tiny_graph_rag.language.kinds import NO_RELATIONS, asked_kind
-from tiny_graph_rag.language.words import is_function_word, likeness, singular, stem, words_of_name
+from tiny_graph_rag.language.kinds import KINDS_ASKED, NO_RELATIONS, asked_kind, synonyms
+from tiny_graph_rag.language.words import (
+    dictionary_form,
+    is_function_word,
+    is_korean,
+    likeness,
+    singular,
+    stem,
+    words_of_name,
+)
 from tiny_graph_rag.linking.question_words import NO_WORD, RelationWords
 from tiny_graph_rag.retrieval.query import Reader, TextWords
 
@@ -36,6 +44,15 @@ ASKING = ["who", "when", "where", "누가", "언제", "어디", "of", "the"]
 Claimed = dict[int, tuple[int, int]]  # type → weight, place
 
 
+def forms(word: str) -> list[str]:
+    beginnings = [word[:end] for end in range(len(word), 1, -1)] if is_korean(word) else [word, stem(word)]
+    return [*beginnings, dictionary_form(word)]
+
+
+def known_as(said: str) -> set[str]:
+    return {said, stem(said), dictionary_form(said), said.removesuffix("하다")}
+
+
 def plainly_claimed(names: list[str], vocabulary: dict[str, list[str]], word: str) -> Claimed:
     """Every word of every name is compared; of equal weights the first counts."""
     words = [
@@ -43,8 +60,17 @@ def plainly_claimed(names: list[str], vocabulary: dict[str, list[str]], word: st
         for name in names
     ]
     kinds = asked_kind(word) - NO_RELATIONS
+    all_words = {other for its in words for other in its}
+    held = {stem(other) for its in words for other in its}
+    others = []
+    for its, name in zip(words, names, strict=True):
+        telling = [other for other in its if other not in KINDS_ASKED and synonyms(other)]
+        common = [other for head in (*its[-1:], *telling[-1:]) for other in synonyms(head)]
+        common = [other for other in common if other not in KINDS_ASKED and stem(other) not in held]
+        others.append({form for said in (*common, *vocabulary.get(name, ())) for form in known_as(said)})
+    known = next((form for form in forms(word) if any(form in own for own in (all_words, *others))), None)
     best: Claimed = {}
-    for type_, name in enumerate(names):
+    for type_ in range(len(names)):
         ways = []
         if not is_function_word(word):
             ways += [
@@ -57,7 +83,7 @@ def plainly_claimed(names: list[str], vocabulary: dict[str, list[str]], word: st
             for place, other in enumerate(words[type_])
             if other in kinds or singular(other) in kinds
         ]
-        if any(word == said or stem(word) == stem(said) for said in vocabulary.get(name, ())):
+        if known in others[type_]:
             ways.append((OTHER_NAME, NO_WORD))
         if ways:
             most = max(weight for weight, _ in ways)

@@ -134,8 +134,7 @@ def learn(
             continue
         written = min(surface[word], key=lambda form: (-surface[word][form], form))
         mine = speaking[word, code]
-        is_known = code in known.claims(written) or code in known.by_synonym(written)
-        if is_known or len(np.unique(groups[mine])) < LEAST_GROUPS:
+        if code in known.claims(written) or len(np.unique(groups[mine])) < LEAST_GROUPS:
             continue
         found.append(LearnedWord(names[code], written, tuple(mine), holding[word]))
     return sorted(found, key=lambda one: (one.type, one.word))

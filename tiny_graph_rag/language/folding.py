@@ -100,17 +100,14 @@ def marks() -> str:
 
 
 LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
-ALPHABETS = LETTERS + "\u3005-\u30ff"  # and kana
 HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-UNSPACED = ALPHABETS + HAN
+UNSPACED = LETTERS + "\u3005-\u30ff" + HAN  # and kana
 HAS_HANGUL = re.compile("[가-힣]")
 IS_PLAIN = re.compile("[\0-\u02ff\u2010-\u206f가-힣]*")  # nothing unspaced, no marks
 # Compiled where a text needs them: classes of so many characters take milliseconds.
 HAS_UNSPACED = f"[{UNSPACED}]"
 # Places inside a word where a name may end: next to unspaced characters, before Hangul.
 _DIVISION = f"(?<!^)(?:(?=[가-힣{UNSPACED}])|(?<=[{UNSPACED}]))(?!$)"
-# 山 in 山田, not in 山の.
-_IN_A_RUN = "|".join(f"(?<=[{script}])[{script}]|[{script}](?=[{script}])" for script in (HAN, ALPHABETS))
 
 
 class Cut(NamedTuple):
@@ -175,12 +172,6 @@ class Text(NamedTuple):
     def rest_of_word(self, cut: Cut) -> str:
         """What follows in a word inside of which a cut ends."""
         return self.kept[cut.end : self.ends[cut.word]]
-
-    def is_one_of_a_run(self, start: int, end: int) -> bool:
-        """Whether it is one character of an unspaced script in a run of the same script (山 in 山田)."""
-        if end - start > 1 or IS_PLAIN.fullmatch(self.kept[start:end]):
-            return False
-        return re.compile(_IN_A_RUN).match(self.whole, self.places[start]) is not None
 
     def cuts(self) -> list[Cut]:
         """The text cut wherever a name may begin or end."""

@@ -75,13 +75,6 @@ NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "whic
 ENGLISH_SUFFIX = re.compile(
     rf"(?<=.{{{SHORTEST_STEM}}})(?:ments?|ions?|ings?|ress|[eo]rs?|ie[sd]|es|ed|en|e|s|y)$"
 )
-# An ending of a verb, behind what makes one of a noun (하, 되) and puts it in the past (었).
-_VERB = "(?:하였|했|하|되었|됐|되|시키|었|았|였)"
-KOREAN_ENDING = (  # compiled at need
-    rf"(?<=.{{{KOREAN_STEM}}})(?:{_VERB}?(?:습니다|습니까|나요|는가|는지|는데|는다|는|던|다|고|며|면|게|지만|지|음|기|려고)"
-    rf"|{_VERB}(?:나|니|냐|죠|어|어요|여)|[합됩입]니[다까]|한|한다|할|함|해|해요|해서|된|된다|될|됨|시킨|으며|으면|으려고"
-    "|인가|인지|일까|이다|에는|은|을|를)$"
-)
 KOREAN_PARTICLE = f"(?<=.{{{KOREAN_STEM}}})(?:{'|'.join(sorted(PARTICLES))})$"  # compiled at need
 # Article, conjunction and prepositions before an Arabic word, endings of number, gender and owner behind it,
 # much as light10 drops them (Larkey, Ballesteros & Connell 2002).
@@ -229,7 +222,7 @@ def lemma(word: str) -> str:
 def stem(word: str) -> str:
     """What words of one family share, more or less: acted, actor → act; 사람은 → 사람."""
     if is_korean(word):
-        return re.sub(KOREAN_ENDING, "", re.sub(KOREAN_PARTICLE, "", word))
+        return re.sub(KOREAN_PARTICLE, "", word)
     arabic = ARABIC.fullmatch(word)
     if arabic is not None:
         return arabic[1]
@@ -255,7 +248,7 @@ def text_key(word: str) -> str:
     Source: McNamee, Nicholas & Mayfield, Addressing morphological variation in alphabetic languages (2009).
     """
     if is_korean(word):
-        return stem(word)[:KOREAN_STEM]
+        return word[:KOREAN_STEM]
     is_whole = word.isascii() or re.search(HAS_UNSPACED, word)
     return stem(word) if is_whole else stem(word)[:SHARED_PREFIX]
 

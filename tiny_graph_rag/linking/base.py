@@ -115,8 +115,6 @@ class LinkerTask(Struct, frozen=True, eq=False):
 class Linker(ABC):
     """Finds seeds. Made once for a graph and its options."""
 
-    name: ClassVar[str]
-    """Set by its registration."""
     asks_model: ClassVar[bool] = False
     """Whether it asks a language model, which has to be there, is paid and may fail."""
 
@@ -157,12 +155,7 @@ L = TypeVar("L", bound=Linker)
 
 def linker(name: str, line: str) -> Callable[[type[L]], type[L]]:
     """Register a Linker class. line: what it does, for `--help` and the docs."""
-
-    def named(made: type[Linker]) -> type[Linker]:
-        made.name = name
-        return made
-
-    return LINKERS.register(name, line, named)
+    return LINKERS.register(name, line)
 
 
 def in_text_order(seeds: Sequence[Seed]) -> tuple[Seed, ...]:

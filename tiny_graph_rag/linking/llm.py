@@ -21,7 +21,6 @@ from tiny_graph_rag.llm.cost import Spent
 from tiny_graph_rag.messages import said
 
 SCHEMA = strict_object(mentions={"type": "array", "items": {"type": "string"}})
-RULE_OF_LEVEL = {"name": "exact", "alias": "alias", "folded": "folded"}  # how the index found a whole mention
 # A question that holds the fence's own words would end it; broken ones end nothing.
 _FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?(?:question|earlier)\b)", re.IGNORECASE)
 
@@ -86,14 +85,9 @@ class ModelLinker(Linker):
         return linked
 
     def _meant(self, mention: str) -> list[tuple[str, tuple[int, ...], str]]:
-        """What a mention means, and by which rule: the name, alias or spelling that it is as a whole, else
-        the names in it, found as in a question (점순이네 → 점순, the old mill → mill)."""
-        finder = self.named.finder
-        entities, level = finder.names.resolve(mention)
-        if level is not None:
-            in_order = tuple(sorted(entities, key=finder.graph.name_rank.__getitem__))
-            return [(mention, in_order, RULE_OF_LEVEL[level])]
-        (parts,) = finder.find([mention])
+        """What a mention means, and by which rule: the names in it, found as in a question (점순이네 → 점순,
+        the old mill → mill)."""
+        (parts,) = self.named.finder.find([mention])
         return [(mention[part.start : part.end], part.entities, part.rule) for part in parts]
 
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -117,24 +116,19 @@ class Sentence:
         self.readings = list(self._looked_up())
 
     def _looked_up(self) -> Iterator[NameReading]:
-        table, rows_of, cuts = self.names.table, self.finder.rows, self.text.cuts()
-        plain = without_accents(self.text.kept)
+        """Those that end with a word, or before particles."""
+        table, rows_of, text = self.names.table, self.finder.rows, self.text
+        kept, plain, cuts = text.kept, without_accents(text.kept), text.cuts()
         for place, first in enumerate(cuts):
             start = first.start
             limit = start + table.longest(plain[start : start + BEGINNING]) if first.opens else 0
-            for last in islice(cuts, place, None):
-                if last.end > limit:
-                    break
-                rows = rows_of(plain[start : last.end])
-                if rows and self._may_be_name(start, last):
+            while place < len(cuts) and cuts[place].end <= limit:
+                last = cuts[place]
+                stretch = slice(start, last.end)
+                rows = rows_of(plain[stretch])
+                if rows and (not last.inside or are_particles(kept[stretch], text.rest_of_word(last))):
                     yield NameReading(first, last, rows)
-
-    def _may_be_name(self, start: int, cut: Cut) -> bool:
-        """Whether it ends with its word, or before particles."""
-        text, end = self.text, cut.end
-        if cut.inside:
-            return are_particles(text.kept[start:end], text.rest_of_word(cut))
-        return not text.is_one_of_a_run(start, end)
+                place += 1
 
     def mentions(self) -> tuple[Mention, ...]:
         """The readings with the best evidence, no two of them on the same place, in the text's order."""

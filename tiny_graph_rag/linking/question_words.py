@@ -29,12 +29,15 @@ from tiny_graph_rag.language.kinds import (
     synonyms,
 )
 from tiny_graph_rag.language.words import (
+    LONGEST_COMPOUND,
     NOUN_FOLLOWS,
     RELATED,
     SAME,
     SAME_STEM,
     SHARED_PREFIX,
     SHORT,
+    TIES,
+    UNRELATED,
     asks_about_the_named,
     beginning,
     dictionary_form,
@@ -172,18 +175,19 @@ class RelationWords:
             self.lengths.append(len(words))
             for place, word in enumerate(words):
                 self._holders.setdefault(word, []).append((type_, place))
-        self._similar = SimilarWords(self._holders)
+        self._sharing: dict[str, set[str]] = {}  # what similar words share → words
+        for word in self._holders:
+            for key in _likely_shared(word):
+                self._sharing.setdefault(key, set()).add(word)
         self._weight = {
             SAME: 1000,
             SAME_STEM: milli(ranking.same_stem),
             RELATED: milli(ranking.related_word),
+            UNRELATED: 0,
         }
         self._other_name = milli(ranking.vocabulary_word)
-        self._owner: dict[str, set[int]] = {}  # the stem of a word of the vocabulary → types
-        for type_, name in enumerate(names):
-            for word in vocabulary.get(name, ()):
-                self._owner.setdefault(stem(folded_letters(word)), set()).add(type_)
-        self.claims, self.by_synonym = cache(self._claims_of), cache(self._by_synonym_of)
+        self._vocabulary = vocabulary
+        self.claims = cache(self._claims_of)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, ranking: RankingPrices) -> RelationWords:
@@ -195,24 +199,28 @@ class RelationWords:
         )
 
     def _claims_of(self, word: str) -> Claims:
-        """`claims`: the types that a word speaks for, each with its greatest weight and the first word."""
+        """`claims`: the types that a word speaks for, each with its greatest weight and the first word. A
+        *connection* may be any relation."""
         best: dict[int, tuple[int, int]] = {}
-        for weight, place, type_ in sorted(self._ways(word), key=lambda way: (-way[0], way[1])):
+        if word.startswith(TIES):
+            return best
+        for weight, place, type_ in sorted(self._ways(word), key=lambda way: (-way[0], *way[1:])):
             best.setdefault(type_, (weight, place))
         return best
 
     def _ways(self, word: str) -> Iterator[tuple[int, int, int]]:
         """(weight, place in its name, type) of all that a word may stand for."""
         if not is_function_word(word):
-            for other, grade in self._similar.to(word):
-                for type_, place in self._holders[other]:
-                    yield self._weight[grade], place, type_
+            for other in {other for key in _likely_shared(word) for other in self._sharing.get(key, ())}:
+                weight = self._weight[likeness(word, other)]
+                yield from ((weight, place, type_) for type_, place in self._holders[other] if weight)
         kinds = asked_kind(word) - NO_RELATIONS
         for other in self._holders if kinds else ():
             if not kinds.isdisjoint((other, singular(other))):
                 for type_, place in self._holders[other]:
                     yield self._other_name, place, type_
-        for type_ in (*(self._to_places if "place" in kinds else ()), *self._owner.get(stem(word), ())):
+        known = next((form for form in _forms(word) if form in self._others or form in self._holders), "")
+        for type_ in (*(self._to_places if "place" in kinds else ()), *self._others.get(known, ())):
             yield self._other_name, NO_WORD, type_
 
     def kinds_named(self, word: str) -> list[int]:
@@ -235,11 +243,11 @@ class RelationWords:
     def foreign_to(self, question: str, *, listed: bool) -> list[int]:
         """The types in another language than the question, whose words can't be compared with theirs; none
         where types are free text."""
-        scripts = scripts_of(question)
+        own = scripts_of(question)
         return [
             type_
             for type_, (its, is_listed) in enumerate(self._languages if self.is_vocabulary else ())
-            if is_listed != listed or (not listed and scripts.isdisjoint(its))
+            if is_listed != listed or (not listed and own.isdisjoint(its))
         ]
 
     def _heads(self, code: int) -> list[str]:
@@ -261,30 +269,31 @@ class RelationWords:
             (scripts, listed), (others, other_listed) = self._languages[one], self._languages[other]
             return listed != other_listed or scripts.isdisjoint(others)
 
-        codes = range(len(self.names))
-        heads = [set(self._heads(code)) - KINDS_ASKED for code in codes]
-        means = [its.union(*map(synonyms, its)) for its in heads]
-        return [
-            [other for other in codes if are_apart(one, other) and means[one] & means[other]] for one in codes
-        ]
-
-    def _by_synonym_of(self, word: str) -> Claims:
-        """`by_synonym`: the types that a word means by the common words for relations."""
-        verb = dictionary_form(word)
-        forms = (word, stem(word), verb, verb.removesuffix("하다"))
-        types: Iterable[int] = next((self._synonyms[form] for form in forms if form in self._synonyms), ())
-        return dict.fromkeys(types, (self._other_name, NO_WORD))
+        heads = [set(self._heads(code)) - KINDS_ASKED for code in range(len(self.names))]
+        means = list(enumerate(its.union(*map(synonyms, its)) for its in heads))
+        return [[other for other, its in means if its & own and are_apart(one, other)] for one, own in means]
 
     @cached_property
-    def _synonyms(self) -> dict[str, set[int]]:
-        """Words that no type's name holds, in all their forms → the types that they are common words for."""
+    def _others(self) -> dict[str, set[int]]:
+        """Words of the vocabulary, and common words for relations that no type's name holds and that ask for
+        no kind of thing, in their forms → types."""
         known: dict[str, set[int]] = {}
         held = {stem(word) for word in self._holders}
-        for code in range(len(self.names)):
-            others = [word for head in self._heads(code) for word in synonyms(head) if stem(word) not in held]
-            for form in {*others, *map(stem, others), *map(dictionary_form, others)}:
-                known.setdefault(form, set()).add(code)
+        for code, name in enumerate(self.names):
+            common = {word for head in self._heads(code) for word in synonyms(head)} - KINDS_ASKED
+            words = [word for word in common if stem(word) not in held]
+            for word in (*words, *map(folded_letters, self._vocabulary.get(name, ()))):
+                for form in {word, stem(word), dictionary_form(word), word.removesuffix("하다")}:
+                    known.setdefault(form, set()).add(code)
         return known
+
+
+def _forms(word: str) -> list[str]:
+    """As what a word may be known, the surest first: as it stands, by its stem; in Korean by its beginning,
+    or as the verb of which it is a form: 설립한 → 설립, 쓴 → 쓰다."""
+    ends = range(min(len(word), LONGEST_COMPOUND), 1, -1)
+    own = [word[:end] for end in ends] if is_korean(word) else [word, stem(word)]
+    return [*own, dictionary_form(word)]
 
 
 def extent(text: str) -> int:
@@ -337,23 +346,6 @@ def _counted_by_type(graph: KnowledgeGraph) -> dict[str, NDArray[Any]]:
         leads_there = is_place[kinds.codes[graph.relations.targets[part]]]
         to_places += np.bincount(types.codes[part][leads_there], minlength=len(counts))
     return {"counts": counts, "to_places": to_places}
-
-
-class SimilarWords:
-    """Words of one list, found by any word that they are like: an index proposes, `likeness` decides."""
-
-    def __init__(self, words: Iterable[str]) -> None:
-        self._index: dict[str, list[str]] = {}
-        for word in words:
-            for key in _likely_shared(word):
-                self._index.setdefault(key, []).append(word)
-
-    def to(self, word: str) -> Iterator[tuple[str, int]]:
-        """The words of the list that `word` is like, in order, each with its grade of likeness."""
-        for other in sorted({other for key in _likely_shared(word) for other in self._index.get(key, ())}):
-            grade = likeness(word, other)
-            if grade:
-                yield other, grade
 
 
 def _likely_shared(word: str) -> set[str]:

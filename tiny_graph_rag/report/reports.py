@@ -36,7 +36,7 @@ R = TypeVar("R", bound=Report)
 
 def report(name: str, line: str) -> Callable[[R], R]:
     """Register a report. line: what it writes, for `--help` and the docs."""
-    return REPORTS.register(name, line, lambda write: write)
+    return REPORTS.register(name, line)
 
 
 def check_reports(names: Sequence[str]) -> None:

@@ -59,8 +59,6 @@ class Foreign(Struct, frozen=True, eq=False):
 class Retriever(ABC):
     """Ranks the entities of one graph. Made once for a task, asked with many questions."""
 
-    name: ClassVar[str]
-    """Set by its registration."""
     argument: ClassVar[str] = ""
     """How the argument is shown where retrievers are listed; "" where it takes none."""
     usual: ClassVar[str] = ""
@@ -138,12 +136,7 @@ R = TypeVar("R", bound=Retriever)
 
 def retriever(name: str, line: str) -> Callable[[type[R]], type[R]]:
     """Register a Retriever class. line: what it does, for `--help` and the docs."""
-
-    def named(made: type[Retriever]) -> type[Retriever]:
-        made.name = name
-        return made
-
-    return RETRIEVERS.register(name, line, named)
+    return RETRIEVERS.register(name, line)
 
 
 HYBRID = "hybrid"

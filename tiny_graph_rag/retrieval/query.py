@@ -30,9 +30,8 @@ from tiny_graph_rag.language.function_words import (
     ENGLISH_ADVERBS,
     KOREAN_ADVERBS,
 )
-from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind
+from tiny_graph_rag.language.kinds import asked_kind
 from tiny_graph_rag.language.words import (
-    TIES,
     is_function_word,
     is_in_listed_language,
     is_question_word,
@@ -287,7 +286,7 @@ class Reader:
     def _mentions(self, words: dict[int, str], *, listed: bool) -> list[_Mention]:
         """Types claim words in the order of how much of their name is covered. In a language without a list
         any word may be a function word: there a mention weighs as much as its words cover of a name."""
-        claims = _by_type({place: self._claims(word) for place, word in words.items()})
+        claims = _by_type({place: self.types.claims(word) for place, word in words.items()})
         coverage = {code: self._coverage(code, its) for code, its in claims.items()}
         places = {code: {claim.place for claim in its} for code, its in claims.items()}
         taken: set[int] = set()
@@ -314,12 +313,6 @@ class Reader:
             apart = any(after - before > 1 for before, after in pairwise(named))
             mentions.append(_Mention(same, at, weight, apart))
         return mentions
-
-    def _claims(self, word: str) -> Claims:
-        """By name and vocabulary, else by synonyms; but for a word like `place`, which may also say what kind
-        of thing is asked for, and for *connection*, which may be any relation."""
-        claims = {} if word.startswith(TIES) else self.types.claims(word)
-        return claims if claims or word in KINDS_ASKED else self.types.by_synonym(word)
 
     def _coverage(self, code: int, claims: Sequence[_Claim]) -> int:
         """How much of the type's name is covered, in thousandths; what its owner says covers all of it."""
