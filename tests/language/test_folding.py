@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tiny_graph_rag.answers.answering import abstains, cited_facts, without_citations
 from tiny_graph_rag.answers.context import _FENCE as GRAPH_FENCE
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.formats.detection import _TOKEN
 from tiny_graph_rag.gold.validate import are_alike
 from tiny_graph_rag.language.folding import LONGEST_RUN, Text, fold, nfc, nfd
 from tiny_graph_rag.language.function_words import LONGEST_REST, _final_of, are_particles
@@ -207,7 +206,6 @@ def test_no_pattern_looks_at_a_long_text_twice_for_each_character(run: str, arou
     text = around[0] + run * (LONG // len(run)) + around[1]
     for pattern in (GRAPH_FENCE, QUESTION_FENCE):
         pattern.sub("", text)
-    sum(1 for _ in _TOKEN.finditer(text))
     cited_facts(text), without_citations(text), abstains(text), _final_of(text)
     for read, error in ((read_object, ValueError), (parse_measures, UsageError)):
         with pytest.raises(error):
