@@ -15,7 +15,7 @@ from tests.conftest import write_gold
 from tiny_graph_rag.errors import DatasetError, InputError, UsageError
 from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
-from tiny_graph_rag.formats.graphs.base import Columns
+from tiny_graph_rag.formats.graphs import columns_beside
 from tiny_graph_rag.formats.runs import read_run
 from tiny_graph_rag.gold.examples import Selection
 
@@ -179,7 +179,7 @@ def test_a_run_whose_columns_are_named(tmp_path: Path, name: str, content: str) 
 )
 def test_what_names_no_columns_is_refused(tmp_path: Path, columns: str, said: str) -> None:
     with pytest.raises((InputError, UsageError), match=said):
-        Columns.read(put(tmp_path, "graph-columns.yaml", columns))
+        columns_beside(put(tmp_path, "graph-columns.yaml", columns).with_name("graph.json"))
     path = put(tmp_path, "gold.json", [ROW])
     put(tmp_path, "gold-columns.yaml", columns)
     with pytest.raises((InputError, UsageError), match=said):

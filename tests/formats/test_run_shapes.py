@@ -200,13 +200,6 @@ def test_passages_are_read_under_any_key_that_speaks_of_them(text: str, tmp_path
     assert not run.lists_entities
 
 
-def test_a_summary_of_figures_is_no_run(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps({"vector": {"n": 30, "mrr": 0.3}, "hybrid": {"n": 30, "mrr": 0.5}}))
-    with pytest.raises(RunError, match="no questions in this file"):
-        read_run(path)
-
-
 def test_ids_of_a_cell_are_parted_by_commas_and_a_title_is_not(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     path.write_text('example_id,retrieved_docs\nq1,"GS2_1, a.md"\nq2,"Woodson, Arkansas"\n', encoding="utf-8")

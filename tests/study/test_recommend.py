@@ -76,7 +76,7 @@ def test_agreement_of_rankings_is_the_mean_overlap_of_their_heads() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("q.txt", "\n \n", "contains no question"),
+        ("q.txt", "\n \n", "the gold set is empty"),
         ("q.csv", "id,words\nx,Who?\n", "no column 'query' or 'question'; it has: id, words"),
         ("q.jsonl", '{"id": 1, "query": "a"}\n[1]\n', "q.jsonl:2: wanted an object"),
         ("q.jsonl", '{"query": \n', "q.jsonl:1:11: not JSON"),

@@ -166,7 +166,8 @@ class Session:
 
     def graph(self, given: Path | None, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
-        from tiny_graph_rag.formats.graphs import read_graph, stated_columns
+        from tiny_graph_rag.formats.graphs import read_graph
+        from tiny_graph_rag.formats.graphs.base import Columns
         from tiny_graph_rag.graph.vocabulary import with_vocabulary
 
         running = self.config.running
@@ -174,7 +175,7 @@ class Session:
         words = self.config.retrieval.vocabulary
         if words not in ("auto", "none"):
             find_input(words, path.parent, "vocabulary")  # refused before a large graph is read, not after
-        columns = stated_columns(running.columns or None)
+        columns = Columns.of(running.columns) if running.columns else None
         self.outputs.confirm()  # an output may have been claimed before this graph was named
         try:
             graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note, columns)

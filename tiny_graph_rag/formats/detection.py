@@ -5,7 +5,6 @@ A format that is `general` is asked when no other knows the file for its own.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -15,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.files import PARQUET_MAGIC, ZIP_MAGIC, encoding_of, read_start, text_in
-from tiny_graph_rag.formats.tables import delimiter_of, is_trec, read_table
+from tiny_graph_rag.formats.tables import csv_rows, is_trec, read_table
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
@@ -69,10 +68,9 @@ class Head:
         if self.is_json or not {",", "\t", ";"} & {*self.line}:
             return ()
         line = self.raw.decode(encoding_of(self.raw), "replace").lstrip("\ufeff").lstrip()
-        header = line.partition("\n")[0].strip("\r")
         try:
-            row = next(csv.reader([header], delimiter=delimiter_of(header)), [])
-        except csv.Error:  # its reader says what is wrong, with the line
+            _, row = next(csv_rows(self.path, line.partition("\n")[0], InputError), (0, []))
+        except InputError:  # its reader says what is wrong, with the line
             return ()
         return tuple(name.strip() for name in row)
 

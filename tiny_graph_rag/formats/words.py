@@ -40,19 +40,15 @@ def _set(text: str) -> frozenset[str]:
 
 # --- graphs
 # Keys of lists, and what names of tables and files say that they hold.
-ENTITY_LISTS = _keys(
+ENTITY_LISTS, RELATION_LISTS = _table(
     """
-    entities nodes vertices concepts 개체 엔티티 노드 实体 节点 nodelist node entity vertex entidades nodos
-    nós entités entites noeuds nœuds entitäten knoten entità nodi сущности узлы
+    entities: entities nodes vertices concepts 개체 엔티티 노드 实体 节点 nodelist node entity vertex
+        entidades nodos nós entités entites noeuds nœuds entitäten knoten entità nodi сущности узлы
+    relations: relationships relations triples edges links rels triplets extractedtriples arcs claims
+        statements facts 관계 엣지 关系 三元组 边 edgelist edge relation relationship link rel relaciones
+        aristas relações relacoes arestas liens arêtes kanten beziehungen relazioni archi связи отношения
     """
-)
-RELATION_LISTS = _keys(
-    """
-    relationships relations triples edges links rels triplets extractedtriples arcs claims statements facts
-    관계 엣지 关系 三元组 边 edgelist edge relation relationship link rel relaciones aristas relações relacoes
-    arestas liens arêtes kanten beziehungen relazioni archi связи отношения
-    """
-)
+).values()
 PEOPLE_WORDS = _set("people persons characters actors 인물 人物")  # the entities, where no other word says it
 # Types of nodes that are no entities, whoever uses them.
 CHUNK_NODES = _set(
@@ -176,31 +172,6 @@ COMMON_TYPES = _set(
 HEADER_WORDS = _set("entity node relation relationship predicate rel type label edge") | {*chain(*PAIRS)}
 
 # --- questions, and what was judged or retrieved
-QUERY_KEYS = _keys(
-    """
-    query question q claim user_input input input_text msg messages prompt prompts user_query user_question
-    question_text query_text claim_text text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta
-    pergunta questão вопрос frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม प्रश्न প্রশ্ন
-    سؤال السؤال سوال user_message consulta turns
-    """
-)
-ID_KEYS = _keys(
-    """
-    id query_id question_id qid eval_id example_id _id uid qa_id sample_id case_id test_id scenario_id item_id
-    task_id no 번호
-    """
-)
-ANSWER_KEYS = _keys(
-    """
-    ground_truth ground_truths truth ground_truth_answer reference_answer expected_output expected_answer
-    expected_response preferred_response gold_answer golden_answer ideal_answer ideal_response correct_answer
-    answer answers expected answer_text target 답 답변 모범답안 모범_답안 기대_답변 答案 回答 参考答案
-    标准答案 答え 解答 respuesta resposta réponse reponse ответ antwort उत्तर উত্তর إجابة الإجابة جواب پاسخ
-    cevap yanıt risposta odpowiedź jawaban câu_trả_lời đáp_án antwoord คำตอบ keywords expected_keywords
-    expected_context_keywords expected_topics expected_terms key_facts key_points must_contain must_include
-    expected_contains generation_gt long_answer
-    """
-)
 # names of entities, or an answer in words: the values decide
 NAMES_OR_ANSWER = _keys("reference gold 정답")
 # A key is read by its ends where no list has it: `expected_source_file`, `gold_nodes`, `resposta_esperada`.
@@ -233,20 +204,24 @@ NOUNS = _table(
 WHOLES = _set("doc docs document documents book file source sources page title titles")
 # `expected_source_contains` speaks of the source.
 CONTAINING = _set("contain contains include includes conter contener")
-# Without a qualifier it is where the question comes from, if its value is a file, an address or an id.
-ORIGIN_KEYS = _keys(
-    """
-    chunk_id source_id source_chunk source_chunk_id source_doc source_document
-    source_file relevant_doc doc_id document_id source doc document file filename document_url source_url url
-    출처 来源 出典 fuente fonte quelle kaynak kaynak_dosya hedef_id źródło sumber nguồn источник
-    """
-)
 # In the order in which they are written. Other keys are read by a qualifier and a noun: `expected_entities`.
-FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
+FIELDS = _table(
     """
+    id: id query_id question_id qid eval_id example_id _id uid qa_id sample_id case_id test_id scenario_id
+        item_id task_id no 번호
+    query: query question q claim user_input input input_text msg messages prompt prompts user_query
+        user_question question_text query_text claim_text text 질문 질의 물음 문항 사용자_질문 问题 提问
+        問題 質問 pregunta pergunta questão вопрос frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม
+        प्रश्न প্রশ্ন سؤال السؤال سوال user_message consulta turns
     reference_entities: reference_entities references answer_entities entities entidades entités entità
         entitäten сущности relevant_chunk_ids
-    ground_truth:
+    ground_truth: ground_truth ground_truths truth ground_truth_answer reference_answer expected_output
+        expected_answer expected_response preferred_response gold_answer golden_answer ideal_answer
+        ideal_response correct_answer answer answers expected answer_text target 답 답변 모범답안 모범_답안
+        기대_답변 答案 回答 参考答案 标准答案 答え 解答 respuesta resposta réponse reponse ответ antwort
+        उत्तर উত্তর إجابة الإجابة جواب پاسخ cevap yanıt risposta odpowiedź jawaban câu_trả_lời đáp_án antwoord
+        คำตอบ keywords expected_keywords expected_context_keywords expected_topics expected_terms key_facts
+        key_points must_contain must_include expected_contains generation_gt long_answer
     tags: tags tag 태그
     group: group 묶음
     context: context 앞_대화
@@ -266,15 +241,19 @@ FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
         evidence_triples evidences relationships
     """
 )
-FIELDS["ground_truth"] = ANSWER_KEYS
-# what sorts questions: `category: x` is the tag `category:x`
-TYPE_KEYS = _keys(
+ID_KEYS, QUERY_KEYS, ANSWER_KEYS = FIELDS["id"], FIELDS["query"], FIELDS["ground_truth"]
+# Without a qualifier a file, an address or an id says where the question comes from; `category: x` sorts
+# questions, as the tag `category:x`.
+ORIGIN_KEYS, TYPE_KEYS = _table(
     """
-    category type difficulty question_type query_type level evolution_type synthesizer_name intent language
-    compositionality_type hop_type 유형 질문_유형 질문유형 난이도 분류 카테고리 categoria categoría tipo
-    dificultad dificuldade catégorie difficulté kategorie schwierigkeit
+    origin: chunk_id source_id source_chunk source_chunk_id source_doc source_document source_file
+        relevant_doc doc_id document_id source doc document file filename document_url source_url url 출처
+        来源 出典 fuente fonte quelle kaynak kaynak_dosya hedef_id źródło sumber nguồn источник
+    types: category type difficulty question_type query_type level evolution_type synthesizer_name intent
+        language compositionality_type hop_type 유형 질문_유형 질문유형 난이도 분류 카테고리 categoria
+        categoría tipo dificultad dificuldade catégorie difficulté kategorie schwierigkeit
     """
-)
+).values()
 STATEMENTS = _set("sparql sparql_query sparql_wikidata cypher cypher_query sql")  # what asks a database
 RESPONSE_KEYS = _keys("response actual_output generated_answer model_answer prediction")
 TEXT_KEYS = _keys("text page_content content fact paragraph_text passage body quote answer name")

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tiny_graph_rag.config import Config, find_setting
 from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns
+from tiny_graph_rag.formats.graphs import located, read_graph
+from tiny_graph_rag.formats.graphs.base import Columns
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.vocabulary import with_vocabulary
@@ -55,7 +56,9 @@ def load_graph(
     """
     _check_path(path, "knowledge graph")
     file = located(path, lambda name: _existing(name, "knowledge graph"), cache_folder(), query)
-    graph = read_graph(file, cache_folder() if cache else None, columns=stated_columns(columns))
+    graph = read_graph(
+        file, cache_folder() if cache else None, columns=Columns.of(columns) if columns else None
+    )
     return with_vocabulary(graph, file, str(vocabulary))
 
 

@@ -29,9 +29,10 @@ from tiny_graph_rag.messages import Said, counted, said
 __all__ = ["GOLD_FORMATS", "detected", "gold_format", "graded", "read_gold", "read_sound"]
 
 
-def read_gold(path: Path, format: str | None = None) -> EvalSet:
-    """Load a gold set of any known format. Raises DatasetError, or UsageError for an unknown format."""
-    gold, problems = read_sound(path, format)
+def read_gold(path: Path, format: str | None = None, *, drafts: bool = False) -> EvalSet:
+    """Load a gold set of any known format; drafts as `read_sound` has it. Raises DatasetError, or UsageError
+    for an unknown format."""
+    gold, problems = read_sound(path, format, drafts=drafts)
     if problems:
         raise DatasetError(*problems)
     if not gold:

@@ -18,7 +18,7 @@ import msgspec
 from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.files import lines_of, sha256_of, text_in
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.gold import GOLD_FORMATS, check_is_content, read_sound
+from tiny_graph_rag.formats.gold import GOLD_FORMATS, check_is_content, read_gold
 from tiny_graph_rag.formats.gold.exchange import row_of
 from tiny_graph_rag.formats.records import is_yaml
 from tiny_graph_rag.gold.examples import EvalSet, Example
@@ -78,14 +78,9 @@ def read_questions(path: Path) -> EvalSet:
         lines = enumerate(lines_of(text_in(path, others=True) or ""), start=1)
         rows = [(number, text) for number, line in lines if (text := line.strip("\ufeff \r\t"))]
         examples = [Example(f"q{n:03d}", text, (), line=n, judged=False) for n, text in rows]
-        gold = EvalSet(tuple(examples), bare_name(path), path, sha256_of(path), format="text")
-    else:
-        gold, problems = read_sound(path, drafts=True)
-        if problems:
-            raise DatasetError(*problems)
-    if not gold:
-        raise DatasetError.at(path.name, "contains no question; write one per line")
-    return gold
+        if examples:
+            return EvalSet(tuple(examples), bare_name(path), path, sha256_of(path), format="text")
+    return read_gold(path, drafts=True)
 
 
 def _is_plain_text(path: Path) -> bool:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.files import combined_sha256, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
-from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
+from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, KNOWN, Columns, GraphFormat
+from tiny_graph_rag.formats.tables import columns_in
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import GRAPH_ENDINGS, bare_name, note_read
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.formats.graphs.base import Columns
     from tiny_graph_rag.graph.large import Triples
 
 CACHED_FROM_BYTES = 100_000  # below this, loading and indexing take less time than looking for a cache
@@ -106,15 +106,6 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     )
 
 
-def stated_columns(text: str | None) -> Columns | None:
-    """What `--columns` says. Raises UsageError."""
-    if text is None:
-        return None
-    from tiny_graph_rag.formats.graphs.base import Columns
-
-    return Columns.of(text)
-
-
 def located(
     name: str | PathLike[str], existing: Callable[[Path], Path], cache: Path, query: str | None = None
 ) -> Path:
@@ -144,14 +135,11 @@ def _snapshot(url: str, query: str | None, cache: Path) -> Path:
 
 
 def columns_beside(path: Path) -> Columns | None:
-    """What `NAME-columns.yaml` next to a graph calls its columns; None where there is none."""
+    """What `NAME-columns.yaml` next to a graph calls its columns; None where there is none. Raises
+    GraphError, UsageError."""
     home = path if path.is_dir() else path.parent
     beside = home / f"{graph_name(path)}{COLUMNS_ENDING}"
-    if not beside.is_file():
-        return None
-    from tiny_graph_rag.formats.graphs.base import Columns
-
-    return Columns.read(beside)
+    return Columns(columns_in(beside, KNOWN, GraphError)) if beside.is_file() else None
 
 
 def found_with(path: Path, columns: Columns) -> tuple[GraphFormat, tuple[Path, ...]]:

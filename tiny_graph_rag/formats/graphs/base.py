@@ -15,7 +15,6 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError, UsageError, unknown
 from tiny_graph_rag.formats.detection import Format, registering
-from tiny_graph_rag.formats.tables import columns_in
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.registry import Registry
@@ -49,8 +48,8 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "GML": "graphml:read_gml",
         "Pajek": "graphml:read_pajek",
         "RDF": "rdf:read_rdf",
-        "SQLite": "sql:read_sqlite",
-        "DuckDB": "sql:read_duckdb",
+        "SQLite": "programs:read_sqlite",
+        "DuckDB": "programs:read_duckdb",
         "tables": "tabular:read_tables",
         "worksheets": "tabular:read_worksheets",
         "GraphML": "graphml:read_graphml",
@@ -111,11 +110,6 @@ class Columns:
             if role not in KNOWN:
                 raise unknown("--columns", role, KNOWN)
         return cls(named)
-
-    @classmethod
-    def read(cls, path: Path) -> Columns:
-        """Of a YAML file `role: column`. Raises GraphError, UsageError."""
-        return cls(columns_in(path, KNOWN, GraphError))
 
     @property
     def sha256(self) -> str:

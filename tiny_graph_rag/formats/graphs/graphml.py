@@ -181,6 +181,7 @@ GEXF = (
 )
 _GEXF_ROOT = re.compile(r"<gexf\b[^>]*>")
 _VIZ = re.compile(r"<viz:[^>]*/>")
+_PAJEK = re.compile(r"(?i)(?:%[^\n]*\n\s*)*\*(?:vertices|network)\b")
 _PAJEK_LINES = re.compile(r'(?im)^\s*\*(arcs|edges)\b(?:\s*:\s*\d+\s*"([^"]*)")?[^\n]*$')
 # Possessive: of lines of words no other division is tried.
 _GML = re.compile(r"(?:\s*+(?:#[^\n]*+|[A-Za-z]\w*+[ \t]++[^\n\[\]]*+)\n)*\s*+graph\s*+\[")
@@ -207,11 +208,12 @@ def read_gml(paths: Sequence[Path]) -> KnowledgeGraph:
     return _networkx_graph(Rows(paths[0], "GML"), lambda networkx: networkx.parse_gml(lines, label="id"))
 
 
-def _is_pajek(head: Head) -> bool:
-    return re.match(r"(?i)(?:%[^\n]*\n\s*)*\*(?:vertices|network)\b", head.text) is not None
-
-
-@graph_format("Pajek", "Pajek's .net: vertices, arcs and edges", _is_pajek, suffixes=(".net", ".paj"))
+@graph_format(
+    "Pajek",
+    "Pajek's .net: vertices, arcs and edges",
+    lambda head: bool(_PAJEK.match(head.text)),
+    suffixes=(".net", ".paj"),
+)
 def read_pajek(paths: Sequence[Path]) -> KnowledgeGraph:
     """Each section alone: networkx takes all that follows the first `*Arcs` or `*Edges` for one kind."""
     text = re.sub(r"(?m)^%.*\n", "", _text(paths[0]))

@@ -1,4 +1,4 @@
-"""Graphs of one program each: what its keys mean that the vocabulary (words.py) can't know.
+"""Graphs of one program each, what its keys mean that the vocabulary (words.py) can't know; and databases.
 
 What a program keeps as nodes and is no entity (documents, chunks, communities) is dropped and counted; see
 filling.py.
@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
-from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, json_kind, optional
-from tiny_graph_rag.files import text_in
-from tiny_graph_rag.formats.graphs.base import Columns, graph_format
+from tiny_graph_rag.errors import GraphError, InputError, ServiceError, UsageError, json_kind, optional
+from tiny_graph_rag.files import check_declared, text_in
+from tiny_graph_rag.formats.graphs.assembly import of_tables
+from tiny_graph_rag.formats.graphs.base import NONE, Columns, graph_format
 from tiny_graph_rag.formats.graphs.filling import LEXICAL, fill_entities, fill_relations
 from tiny_graph_rag.formats.graphs.json_lists import document_of, graph_of
 from tiny_graph_rag.formats.graphs.rows import Rows
@@ -199,9 +202,8 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
             ) as session,
             session.begin_transaction() as transaction,
         ):
-            collected = _Collected()
-            for text in [query] if query is not None else [NODES, RELATIONSHIPS]:
-                collected.add(transaction.run(text))
+            texts = [query] if query is not None else [NODES, RELATIONSHIPS]
+            return _collected(url, map(transaction.run, texts))
     except (DriverError, Neo4jError, OSError) as error:
         reason = getattr(error, "message", None) or str(error) or type(error).__name__
         if password:
@@ -209,7 +211,6 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
         raise ServiceError(
             "{url}: {why}{hint}", url=url, why=reason.splitlines()[0], hint=_hint(error, password)
         ) from error
-    return collected.graph(url)
 
 
 def _hint(error: Exception, password: str | None) -> str:
@@ -223,23 +224,20 @@ def _plain(url: str) -> str:
     return re.sub(r"//[^@/]*@", "//", url)
 
 
-class _Collected:
-    """Nodes and relationships of query results, each once, wherever in a row they stand; rows of three
-    texts."""
-
-    def __init__(self) -> None:
-        self.nodes: dict[str, dict[str, Any]] = {}
-        self.edges: dict[str, dict[str, Any]] = {}
-        self.triples: list[tuple[str, ...]] = []
-
-    def add(self, result: Any) -> None:
+def _collected(url: str, results: Iterable[Any]) -> KnowledgeGraph:
+    """The graph of the nodes and relationships of query results, each once, wherever in a row they stand; or
+    of rows of three texts. Raises GraphError."""
+    nodes: dict[str, Record] = {}
+    edges: dict[str, Record] = {}
+    triples: list[tuple[str, ...]] = []
+    for result in results:
         found = result.graph()
         for node in found.nodes:
             if node.labels or dict(node):  # else a relationship's end, which the query doesn't return
                 own = {"<id>": node.element_id, "<type>": sorted(node.labels)}
-                self.nodes[node.element_id] = {**_properties(node), **own}
+                nodes[node.element_id] = {**_properties(node), **own}
         for relation in found.relationships:
-            self.edges[relation.element_id] = {
+            edges[relation.element_id] = {
                 **_properties(relation),
                 "<id>": relation.element_id,
                 "<source>": relation.start_node.element_id,
@@ -247,20 +245,17 @@ class _Collected:
                 "<type>": relation.type,
             }
         rows = (tuple(record.values()) for record in result)
-        self.triples += [row for row in rows if len(row) == 3 and all(isinstance(cell, str) for cell in row)]
-
-    def graph(self, url: str) -> KnowledgeGraph:
-        rows = Rows(Path(_plain(url)), "Neo4j")
-        if self.triples:
-            columns = zip(("source", "relation", "target"), zip(*self.triples, strict=True), strict=True)
-            fill_relations(rows, Table.of_columns(dict(columns), "relations"))
-            return rows.graph()
-        if self.edges and not self.nodes:
-            raise GraphError.at(
-                rows.path, "the query returns relationships without their nodes; return both, such as a, r, b"
-            )
-        nodes, edges = ([found[id] for id in sorted(found)] for found in (self.nodes, self.edges))
-        return from_property_graph(rows, nodes, edges)
+        triples += [row for row in rows if len(row) == 3 and all(isinstance(cell, str) for cell in row)]
+    graph = Rows(Path(_plain(url)), "Neo4j")
+    if triples:
+        columns = zip(("source", "relation", "target"), zip(*triples, strict=True), strict=True)
+        fill_relations(graph, Table.of_columns(dict(columns), "relations"))
+        return graph.graph()
+    if edges and not nodes:
+        raise GraphError.at(
+            graph.path, "the query returns relationships without their nodes; return both, such as a, r, b"
+        )
+    return from_property_graph(graph, *([of[id] for id in sorted(of)] for of in (nodes, edges)))
 
 
 def _properties(entity: Any) -> dict[str, Any]:
@@ -285,3 +280,87 @@ def snapshot(url: str, query: str | None, folder: Path) -> Path:
     path = folder / f"{name}-KG.json"
     write_graph(graph, path, "kg-json")
     return path
+
+
+# --- SQLite and DuckDB: tables of entities and tables of relations, which is which by `--columns` or by their
+# names and columns. Files are opened to be read only; views are not read, for one may be without end.
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+DUCKDB_MAGIC = b"DUCK"  # behind a checksum of eight bytes
+ROW_BYTES, CELL_BYTES = 250, 16  # of a record in memory, and of each of its values besides its text
+
+
+@graph_format(
+    "SQLite",
+    "a SQLite file with tables of entities and relations",
+    lambda head: head.raw.startswith(SQLITE_MAGIC),
+    suffixes=(".sqlite", ".sqlite3", ".db"),
+    takes_columns=True,
+)
+def read_sqlite(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
+    import sqlite3
+
+    path = paths[0]
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            names = connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+                "ORDER BY rowid"
+            ).fetchall()
+            tables = [_table(connection, name, path) for (name,) in names]
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            return of_tables(Rows(path, "SQLite"), tables, columns)
+    except InputError:
+        raise
+    except (sqlite3.Error, ValueError, TypeError, OverflowError, MemoryError) as error:  # a damaged schema
+        why = str(error) or type(error).__name__
+        raise GraphError.at(path, "can't be read as SQLite: {error}", error=why) from error
+
+
+@graph_format(
+    "DuckDB",
+    "a DuckDB file with tables of entities and relations",
+    lambda head: head.raw[8:12] == DUCKDB_MAGIC,
+    suffixes=(".duckdb",),
+    takes_columns=True,
+)
+def read_duckdb(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
+    path = paths[0]
+    duckdb = optional("duckdb", said("reading DuckDB files"), "duckdb")
+    try:
+        with duckdb.connect(
+            str(path), read_only=True, config={"enable_external_access": False}
+        ) as connection:
+            connection.execute("SET enable_progress_bar = false")  # it is drawn where results are printed
+            names = connection.execute(
+                "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY table_name"
+            ).fetchall()
+            tables = [_table(connection, name, path) for (name,) in names]
+            return of_tables(Rows(path, "DuckDB"), tables, columns)
+    except duckdb.Error as error:
+        raise GraphError.at(path, "can't be read as DuckDB: {why}", why=str(error).splitlines()[0]) from error
+
+
+def _table(connection: Any, name: str, path: Path) -> Table:
+    """A table that is read when its cells are asked for, without what is no text and no number. Reading it
+    raises InputError where it gives far more than the file holds."""
+    query = f'SELECT * FROM "{name.replace(chr(34), 2 * chr(34))}"'
+
+    @cache
+    def records() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor = connection.execute(query)
+        size = 0
+        while rows := cursor.fetchmany(1000):
+            size += sum(len(value) for row in rows for value in row if isinstance(value, str))
+            size += len(rows) * (ROW_BYTES + CELL_BYTES * len(header))
+            check_declared(path, size, said("more than {n} rows", n=f"{len(found):,}"))
+            found += [
+                {key: value for key, value in zip(header, row, strict=True) if not isinstance(value, bytes)}
+                for row in rows
+            ]
+        return found
+
+    header = [column[0] for column in connection.execute(f"{query} LIMIT 0").description]
+    return Table(header, lambda column: [record.get(column) for record in records()], name)

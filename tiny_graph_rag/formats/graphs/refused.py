@@ -16,9 +16,6 @@ from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import Said, said
 
-_CYPHER = re.compile(
-    r"\s*(?:(?://|:)[^\n]*\n\s*)*(?:CREATE|MERGE|MATCH|UNWIND)\s*(?:\(|\[|CONSTRAINT|INDEX)", re.I
-)
 CYPHER_ENDINGS = (".cypher", ".cql", ".cyp")
 PICKLE_ENDINGS = (".pkl", ".pklz", ".pickle", ".gpickle")
 CYPHER = (
@@ -50,26 +47,28 @@ PICKLE = (
 )
 
 
+# How the text of a file begins → why it is not read, and what to do.
+BEGINNINGS = {
+    LFS_POINTER: LFS,
+    r'(strict\s+)?(di)?graph\s*("[^"]*"|\w*)\s*\{': DOT,
+    r"(var|let|const|window|module|export)\b[^\n=]*=?\s*[\[{]": SCRIPT,
+    r'\{\s*"[^"]+"\s*:\s*\{\s*"[^"]+"\s*:\s*\[\s*\{[^{}\[]*"(uri|literal|bnode)"': RDF_JSON,
+    r'[^\n]+\n"?\(:\w': RESULT,
+    r"\s*(?:(?://|:)[^\n]*\n\s*)*(?:CREATE|MERGE|MATCH|UNWIND)\s*(?:\(|\[|CONSTRAINT|INDEX)": CYPHER,
+}
+
+
 def _reason(head: Head) -> Said | None:
     """Why a file is not read, and what to do; None for what another reader may take."""
-    name, stem = head.path.name, head.path.stem
+    names = {"file": head.path.name, "stem": head.path.stem}
     if head.raw[:1] == b"\x80" and head.raw[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return said(PICKLE, stem=stem)
-    if head.text.startswith(LFS_POINTER):
-        return said(LFS)
+        return said(PICKLE, **names)
     if head.raw[257:262] == b"ustar":
         return said(TAR)
     if "<Ontology" in head.text and "www.w3.org/2002/07/owl#" in head.text:
-        return said(OWL, file=name, stem=stem)
-    if re.match(r'(strict\s+)?(di)?graph\s*("[^"]*"|\w*)\s*\{', head.text, re.I):
-        return said(DOT, file=name, stem=stem)
-    if re.match(r"(var|let|const|window|module|export)\b[^\n=]*=?\s*[\[{]", head.text):
-        return said(SCRIPT)
-    if re.match(r'\{\s*"[^"]+"\s*:\s*\{\s*"[^"]+"\s*:\s*\[\s*\{[^{}\[]*"(uri|literal|bnode)"', head.text):
-        return said(RDF_JSON, file=name, stem=stem)
-    if re.match(r'[^\n]+\n"?\(:\w', head.text):
-        return said(RESULT, stem=stem)
-    return said(CYPHER, file=name, stem=stem) if _CYPHER.match(head.text) else None
+        return said(OWL, **names)
+    begins = (begin for begin in BEGINNINGS if re.match(begin, head.text, re.I))
+    return next((said(BEGINNINGS[begin], **names) for begin in begins), None)
 
 
 @graph_format(

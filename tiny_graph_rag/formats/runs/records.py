@@ -47,7 +47,6 @@ KINDS = {"entities": "entities", "relations": "relations"} | dict.fromkeys(
 OTHERS = {"relations": RELATIONS_KEYS, "passages": PASSAGES_KEYS}
 DOCUMENT_COLUMNS = (*DOCUMENT_NAMES, *ENTITY_COLUMNS)
 ALONE = {"entities", "passages"}  # kinds of which a text is a list, of one or as a cell of a table has it
-FIGURES = {"mrr", "hit_rate", "n"}  # keys of a summary, which is no run
 UNITS = {  # key of a time that a question took → how many of it are a second
     **dict.fromkeys(("latency_seconds", "latency_s", "elapsed_seconds", "response_time_s"), 1),
     **dict.fromkeys(("latency_ms", "retrieval_latency_ms", "response_time_ms"), 1000),
@@ -174,8 +173,7 @@ def _rankings_in(document: Any) -> dict[str, list[Any]] | None:
     if not all(isinstance(part, list) for part in found.values()):
         return None
     is_listed = not any(isinstance(item, dict) for part in found.values() for item in part)
-    figures = any(isinstance(part, dict) and FIGURES & part.keys() for part in document.values())
-    return found if found and is_listed and not figures else None
+    return found if found and is_listed else None
 
 
 def _of_cells(rows: Sequence[Record], path: Path, problems: Problems) -> Iterable[Record]:
