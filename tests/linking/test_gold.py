@@ -23,7 +23,7 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 
 def gold_linker(*names: str) -> GoldLinker:
     graph = graph_of(names)
-    return GoldLinker(NameLinker(graph, NameIndex.of(graph)))
+    return GoldLinker(graph, NameIndex.of(graph))
 
 
 def test_gold_seeds_come_from_the_gold_set_with_their_place() -> None:
@@ -57,7 +57,7 @@ def test_a_gold_seed_stands_where_linking_by_names_has_it(
 def test_the_gold_set_says_which_of_two_entities_with_one_name_is_meant(tmp_path: Path) -> None:
     graph = read_graph(write_kg(tmp_path / "x-KG.json", [("Springfield", ["Springfield IL"]), "Shelbyville"]))
     graph = graph.extended_by(["Springfield"], "")
-    linker = GoldLinker(NameLinker(graph, NameIndex.of(graph)))
+    linker = GoldLinker(graph, NameIndex.of(graph))
     (linked,) = linker.link([Example("q", "Is it Springfield?", (), seed_entities=("Springfield IL",))])
     assert [(seed.entity, seed.start, seed.weight) for seed in linked.seeds] == [(0, 6, 1.0)]
 
@@ -78,7 +78,7 @@ def test_with_the_same_entities_gold_seeds_are_those_of_linking_by_names(path: P
         replace(example, seed_entities=tuple(seeds)) for example, seeds in zip(examples, names, strict=True)
     ]
     assert sum(bool(question.seeds) for question in linked) > len(examples) / 2
-    for one, two in zip(linked, GoldLinker(named).link(same), strict=True):
+    for one, two in zip(linked, GoldLinker(graph, NameIndex.of(graph)).link(same), strict=True):
         assert columns(one) == columns(two), one.text
 
 

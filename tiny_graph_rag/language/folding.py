@@ -41,16 +41,12 @@ def _normalized(form: Literal["NFC", "NFD"], text: str) -> str:
     return "".join(unicodedata.normalize(form, text[start:end]) for start, end in parts)
 
 
-@lru_cache(maxsize=4096)
-def is_dropped(character: str) -> bool:
-    return character.isspace() or unicodedata.category(character)[0] in "PZ"
-
-
 class _Spaces(dict[int, int]):
     """Code point → itself, or a space where folding drops it; filled as texts need it."""
 
     def __missing__(self, code: int) -> int:
-        self[code] = ord(" ") if is_dropped(chr(code)) else code
+        is_dropped = chr(code).isspace() or unicodedata.category(chr(code))[0] in "PZ"
+        self[code] = ord(" ") if is_dropped else code
         return self[code]
 
 

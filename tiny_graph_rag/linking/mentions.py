@@ -18,7 +18,7 @@ from msgspec import Struct
 from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, VARIANT, NameIndex
-from tiny_graph_rag.language.folding import HAS_HANGUL, Cut, Text, fold, nfc, spaced, without_accents
+from tiny_graph_rag.language.folding import HAS_HANGUL, Text, fold, nfc, spaced, without_accents
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS, NAMELESS, are_particles
 from tiny_graph_rag.language.words import likeness, stem, words_of_name
 
@@ -30,7 +30,7 @@ DIGIT = re.compile(r"\d")
 class Grade(IntEnum):
     """How strongly a text speaks for a name, best first.
 
-    NAMED: a capital where the graph has it too, or a number; several content words; a script without case.
+    NAMED: a capital or a number; several content words; a script without case.
     WORD: one content word. COMMON: only function words, and words that relations are named with.
     """
 
@@ -58,20 +58,15 @@ class Mention(Struct, frozen=True):
 
 
 class NameReading(NamedTuple):
-    """A stretch of a text that is a spelling of the graph, accents aside: from the start of one cut to the
-    end of another. rows: of the index."""
+    """A stretch of `Text.kept` that is a spelling of the graph, accents aside. first, last: the words where
+    it begins and ends. inside: whether particles stand behind it in the last. rows: of the index."""
 
-    first: Cut
-    last: Cut
+    start: int
+    end: int
+    first: int
+    last: int
+    inside: bool
     rows: list[int]
-
-    @property
-    def start(self) -> int:
-        return self.first.start
-
-    @property
-    def end(self) -> int:
-        return self.last.end
 
 
 class MentionFinder:
@@ -127,7 +122,7 @@ class Sentence:
                 stretch = slice(start, last.end)
                 rows = rows_of(plain[stretch])
                 if rows and (not last.inside or are_particles(kept[stretch], text.rest_of_word(last))):
-                    yield NameReading(first, last, rows)
+                    yield NameReading(start, last.end, first.word, last.word, last.inside, rows)
                 place += 1
 
     def mentions(self) -> tuple[Mention, ...]:
@@ -146,7 +141,7 @@ class Sentence:
         return 2 * sum(others) <= len(others)
 
     def _grade(self, reading: NameReading) -> Grade:
-        first, last = reading.first.word, reading.last.word
+        first, last = reading.first, reading.last
         part = self.text.kept[max(self.text.starts[last], reading.start) : reading.end]
         stretch = self.text.kept[reading.start : reading.end]
         content = [word for word in (*self.text.words[first:last], part) if word not in NAMELESS]
@@ -154,23 +149,17 @@ class Sentence:
         capitals = self.text.capitals[first if is_clear else max(first, 1) : last + 1]
         has_capital = True in capitals and self.case_counts
         has_digit = DIGIT.search(stretch) is not None
-        if (has_digit and len(stretch) > 1) or (has_capital and self._is_as_written(reading)):
+        if has_capital or (has_digit and len(stretch) > 1):
             return Grade.NAMED
-        if not is_clear and not has_capital:
+        if not is_clear:
             return Grade.COMMON
-        is_sure = is_clear and (len(content) > 1 or not (has_digit or stretch.islower()))
-        return Grade.NAMED if is_sure else Grade.WORD
-
-    def _is_as_written(self, reading: NameReading) -> bool:
-        """Whether a spelling has the same letters in the same case, accents aside."""
-        start, end = self.text.span(reading.start, reading.end)
-        letters = without_accents(letters_of(self.text.whole[start:end]))
-        return any(without_accents(self.finder.letters(row)) == letters for row in reading.rows)
+        is_word = len(content) < 2 and (has_digit or stretch.islower())
+        return Grade.WORD if is_word else Grade.NAMED
 
     def _is_respaced(self, reading: NameReading) -> bool:
         """Whether no spelling is divided into the same words; in Hangul any will do."""
         start, end = reading.start, reading.end
-        breaks = [stop - start for stop in self.text.ends[reading.first.word : reading.last.word]]
+        breaks = [stop - start for stop in self.text.ends[reading.first : reading.last]]
         hangul = HAS_HANGUL.search(self.text.kept, start, end) is not None
         return not hangul and all(self.finder.breaks(row) != breaks for row in reading.rows)
 
@@ -204,7 +193,7 @@ class Sentence:
             rule = "accent"
         elif kind != NAME:
             rule = RULES[kind]
-        elif reading.last.inside:
+        elif reading.inside:
             rule = "particle"
         else:
             here = nfc(self.text.whole[start:end])

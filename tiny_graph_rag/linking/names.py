@@ -217,20 +217,12 @@ SHOWN = 5  # ids of questions without seeds that the message lists
 
 
 @linker("gold", "the gold set's seed_entities; measures retrieval alone")
-class GoldLinker(Linker):
+class GoldLinker(NameLinker):
     """The entities of `seed_entities`, at the places where `names` links them.
 
     With the same entities its seeds are those of `names`, so that both are ranked the same. An entity that
     `names` does not link gives a seed without a place; a name that the graph lacks gives none.
     """
-
-    def __init__(self, named: NameLinker) -> None:
-        """named: says where the question names an entity, and what its pronouns stand for."""
-        self.named = named
-
-    @classmethod
-    def of(cls, task: LinkerTask) -> Self:
-        return cls(NameLinker.of(task))
 
     def check(self, examples: Sequence[Example]) -> None:
         """Raises UsageError with a count where questions have no 'seed_entities' (an empty list is one)."""
@@ -248,7 +240,7 @@ class GoldLinker(Linker):
             )
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
-        return self.from_linked(examples, self.named.link(examples))
+        return self.from_linked(examples, super().link(examples))
 
     def from_linked(
         self, examples: Sequence[Example], linked: Sequence[LinkedQuestion]
@@ -258,7 +250,7 @@ class GoldLinker(Linker):
         gold = []
         for example, question in zip(examples, linked, strict=True):
             names = example.seed_entities or ()
-            meant = [(name, self.named.finder.names.resolve(name)[0], "gold") for name in names]
+            meant = [(name, self.finder.names.resolve(name)[0], "gold") for name in names]
             seeds = tuple([replace(seed, rule="gold") for seed in chosen(question, meant)])
             gold.append(LinkedQuestion(example.query, seeds, example.id, tried=() if seeds else names))
         return gold

@@ -64,17 +64,14 @@ NOUN_WORDS = 3  # words of an English noun phrase after which/what: "which frigh
 
 
 def without_seeds(question: LinkedQuestion) -> str:
-    """The question with SEED where its seeds are named; those of earlier turns have no place in it."""
-    spans = {(seed.start, seed.end) for seed in question.seeds}
-    return _masked(question.text, sorted((a, b) for a, b in spans if a is not None and b is not None))
-
-
-def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text with each seed's words as one SEED; Korean particles after it go with it."""
-    text = text.replace(SEED, " ")
-    parts = []
-    at = 0
-    for start, end in spans:
+    """The question with each seed's words as one SEED, Korean particles after it too; seeds of earlier turns
+    have no place in it."""
+    text = question.text.replace(SEED, " ")
+    spans = {
+        (seed.start, seed.end) for seed in question.seeds if seed.start is not None and seed.end is not None
+    }
+    parts, at = [], 0
+    for start, end in sorted(spans):
         if start >= at:
             parts += [text[at:start], SEED]
             at = end

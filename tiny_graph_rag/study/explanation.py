@@ -23,7 +23,7 @@ from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.linking.names import GoldLinker, NameLinker
+from tiny_graph_rag.linking.names import GoldLinker
 from tiny_graph_rag.measures import Judged, judge
 from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import rows_by_tag
@@ -92,7 +92,7 @@ def gold_links(
     linked: Sequence[LinkedQuestion] | None = None,
 ) -> list[LinkedQuestion]:
     """Each question with its seed_entities as seeds. linked: the questions as linked already, if they are."""
-    linker = GoldLinker(NameLinker(graph, names))
+    linker = GoldLinker(graph, names)
     return linker.link(examples) if linked is None else linker.from_linked(examples, linked)
 
 
