@@ -31,12 +31,16 @@ def content(graph: KnowledgeGraph) -> list[Any]:
     texts = (nodes.ids, nodes.names, nodes.types, nodes.descriptions, nodes.aliases, nodes.source_chunks)
     return [
         *map(list, texts),
-        [json.loads(detail or "{}") for detail in nodes.details],
+        list(map(named, nodes.details)),
         edges.sources.tolist(),
         edges.targets.tolist(),
         *map(list, (edges.ids, edges.types, edges.descriptions, edges.weights, edges.source_chunks)),
-        [json.loads(detail or "{}") for detail in edges.details],
+        list(map(named, edges.details)),
     ]
+
+
+def named(details: str) -> dict[str, Any]:
+    return {key.rstrip("_"): value for key, value in json.loads(details or "{}").items()}
 
 
 @pytest.mark.slow
@@ -107,6 +111,20 @@ def test_in_every_form_nothing_is_lost_but_what_is_told(
         for graph in (before, after)
     ]
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("form", ["x-KG.json", "x.graphml"])
+def test_a_detail_called_like_a_field_does_not_replace_it(
+    form: str, tmp_path: Path, run_cli: Callable[..., Result]
+) -> None:
+    ends = {"source": "Ann", "target": "Bo"}
+    edges = [ends | {"relationship_name": "KNOWS", "relationship_type": "social"}]
+    edges.append({"source": "Bo", "target": "Cy", "relationship_name": "LIKES"})
+    (tmp_path / "own.json").write_text(json.dumps({"edges": edges}))
+    run_cli("convert", "-g", tmp_path / "own.json", "-o", tmp_path / form, code=0)
+    relations = read_graph(tmp_path / form).relations
+    assert list(relations.types) == ["KNOWS", "LIKES"]
+    assert list(map(named, relations.details)) == [{"relationship_type": "social"}, {}]
 
 
 def test_other_libraries_read_what_is_written(tmp_path: Path, run_cli: Callable[..., Result]) -> None:

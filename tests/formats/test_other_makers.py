@@ -297,6 +297,7 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
         'query_id,query_text,doc_id,relevant\nq1,"who, then?",d1,1\nq1,"who, then?",d2,0\n',
         {"query": "who, then?", "reference_entities": ("d1",), "irrelevant_entities": ("d2",)},
     ),
+    ("a.json", '{"_comment": "Pages.", "Who?": [3]}', {"query": "Who?", "reference_entities": ("3",)}),
     *(
         (f"{query}.json", json.dumps([{query: "Who?", key: value}]), {"query": "Who?", field: wanted})
         for query, key, value, field, wanted in (

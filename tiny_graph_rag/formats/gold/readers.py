@@ -41,11 +41,14 @@ def is_contest(head: Head) -> bool:
     types, as a schema has them, are neither."""
     document = head.first
     names = {*map(folded, document)} if isinstance(document, dict) else set()
-    others = {*COLUMN_KEYS, *QUESTION_LISTS, *ENTITY_LISTS, *RELATION_LISTS}
-    if names & others or looks_like_a_run(document):
+    if names & {*COLUMN_KEYS, *QUESTION_LISTS, *ENTITY_LISTS, *RELATION_LISTS} or looks_like_a_run(document):
         return False
-    lists = document.values() if isinstance(document, dict) else document
+    lists = [*_without_notes(document).values()] if isinstance(document, dict) else document
     return bool(lists) and isinstance(document, dict | list) and all(map(_is_ids, lists))
+
+
+def _without_notes(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key[:1] != "_" or isinstance(value, list)}
 
 
 def _is_ids(value: Any) -> bool:
@@ -142,6 +145,7 @@ def read_contest(path: Path) -> list[Example]:
     if not isinstance(document, dict):
         raise DatasetError.at(path.name, "wanted {{eval_id: [docid]}}, got {got}", got=json_kind(document))
     problems = Problems(DatasetError)
+    document = _without_notes(document)
     for key, ids in document.items():
         if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
             got = json_kind(ids)

@@ -53,10 +53,8 @@ def entities(graph: KnowledgeGraph) -> Iterator[tuple[str, Fields]]:
     for row, (id, name, type, description, details) in enumerate(
         zip(columns.ids, columns.names, columns.types, columns.descriptions, columns.details, strict=True)
     ):
-        record: Fields = {"name": name, "entity_type": type}
-        record |= {"description": description} if description else {}
-        record |= _list("aliases", columns.aliases[row]) | _list("source_chunks", columns.source_chunks[row])
-        yield id, record | json.loads(details or "{}")
+        lists = {"aliases": columns.aliases[row], "source_chunks": columns.source_chunks[row]}
+        yield id, _whole({"name": name, "entity_type": type}, {"description": description, **lists}, details)
 
 
 def relations(graph: KnowledgeGraph) -> Iterator[Fields]:
@@ -66,19 +64,20 @@ def relations(graph: KnowledgeGraph) -> Iterator[Fields]:
     for row, (id, type, description, details) in enumerate(
         zip(columns.ids, columns.types, columns.descriptions, columns.details, strict=True)
     ):
-        record: Fields = {
+        record = {
             "relationship_id": id,
             "source_entity_id": ids[sources[row]],
             "target_entity_id": ids[targets[row]],
             "relationship_type": type,
         }
-        record |= {"description": description} if description else {}
-        record |= {"weight": weights[row]} if weights[row] != 1.0 else {}
-        yield record | _list("source_chunks", columns.source_chunks[row]) | json.loads(details or "{}")
+        more = {"weight": weights[row], "source_chunks": columns.source_chunks[row]}
+        yield _whole(record, {"description": description, **more}, details)
 
 
-def _list(name: str, values: list[str]) -> Fields:
-    return {name: values} if values else {}
+def _whole(record: Fields, more: Fields, details: str) -> Fields:
+    """With what says something; a detail called like a field of ours gets a `_`, or it would replace it."""
+    record |= {key: value for key, value in more.items() if value not in ("", [], 1.0)}
+    return record | {key + "_" * (key in record): value for key, value in json.loads(details or "{}").items()}
 
 
 def kg_json(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
@@ -112,10 +111,7 @@ def graphml(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
 
 def _data(about: str, record: Fields, columns: tuple[str, ...]) -> str:
     rest = {key: value for key, value in record.items() if key not in columns}
-    values = {
-        **{key: value for key, value in record.items() if key in columns},
-        **({"details": rest} if rest else {}),
-    }
+    values = {key: record[key] for key in columns if key in record} | ({"details": rest} if rest else {})
     return "".join(f'<data key="{about}-{key}">{_text(value)}</data>' for key, value in values.items())
 
 
