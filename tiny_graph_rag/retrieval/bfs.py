@@ -17,7 +17,7 @@ from tiny_graph_rag.columns.arrays import begins
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import MILLI, TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.linking.question_words import RelationWords
+from tiny_graph_rag.linking.question_words import RelationWords, without_seeds
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Filters, walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT, Column, TextScores, Weights
@@ -85,15 +85,19 @@ class BfsRetriever(Retriever):
         return next(self.retrieve_within(questions, [self.settings.hops]))
 
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
-        """One walk serves all limits: paths of one hop more go on from those of one less."""
+        """One walk serves all limits: paths of one hop more go on from those of one less. Questions that
+        differ by their seeds alone are ranked next to each other: what they ask for is looked up once."""
         limits, runs, done = tuple(sorted(set(hops))), [], 0
+        texts = np.array([without_seeds(question) for question in questions], object)
+        order = np.argsort(texts, kind="stable")
         while done < len(questions):
-            part = questions[done : done + self.paths.at_once]
+            part = [questions[row] for row in order[done : done + self.paths.at_once].tolist()]
             done += len(part)
             ranked = self._ranked(part, limits, more=len(questions) - done)
             runs.append([self._run(within, len(part)) for within in ranked])
         for limit in hops:
-            yield Run.concatenated([of_part[limits.index(limit)] for of_part in runs])
+            run = Run.concatenated([of_part[limits.index(limit)] for of_part in runs])
+            yield run.of(np.argsort(order))
 
     def _ranked(self, questions: Sequence[LinkedQuestion], limits: Limits, more: int) -> list[Reached]:
         """The questions' rankings within each limit. more: questions that follow."""

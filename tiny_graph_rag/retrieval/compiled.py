@@ -130,8 +130,8 @@ def of_question(asked: Asked, row: int) -> Asked:
     """As `Asked.of`."""
     return Asked(
         asked.weight[row], asked.end[row], asked.steps[row], asked.types[row], asked.least[row],
-        asked.ahead[row], asked.head[row], asked.words[row], asked.unexplained[row], asked.relations[row],
-        asked.entities[row], asked.slack[row],
+        asked.ahead[row], asked.head[row], asked.words[row], asked.unexplained[row], asked.asks[row],
+        asked.relations[row], asked.entities[row], asked.slack[row],
     )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def walk_each(work: Work, starts: Starts, lowest: int, rows: Rows, worst: Ints) 
     graph, prices, every, memory = work[:4]
     count, first, hops = 0, 0, len(worst) - 1
     for walk, question in enumerate(starts.question):
-        asked, last = of_question(every, question), first
+        asked, last = of_question(every, starts.asked[walk]), first
         one = Work(graph, prices, asked, memory, work.of_name, work.of_step, work.of_total)
         while last < len(starts.walk) and starts.walk[last] == walk:
             last += 1
@@ -240,10 +240,13 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
         low, high = graph.indptr[at], min(graph.indptr[at + 1], graph.indptr[at] + most)
         if count + high - low > len(rows):  # else counting who refers to them takes as long as a slot
             rows = with_room(rows, count, high - low)
+        kind, step, is_hopeless = np.int64(-1), np.int64(0), False
         for slot in range(low, high):
-            kind = np.int64(graph.kind[slot])
-            step = 4 * np.int64(asked.types[kind >> 1]) + 2 * (kind == came_as) + (kind & 1)
-            if so_far + ahead[mask, step] > worst:
+            if graph.kind[slot] != kind:  # slots of one kind are next to each other
+                kind = np.int64(graph.kind[slot])
+                step = 4 * np.int64(asked.types[kind >> 1]) + 2 * (kind == came_as) + (kind & 1)
+                is_hopeless = so_far + ahead[mask, step] > worst
+            if is_hopeless:
                 continue
             entity = graph.neighbours[slot]
             taken, pays_for_kind = asked.steps[mask, step], 0

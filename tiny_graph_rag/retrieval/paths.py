@@ -118,8 +118,11 @@ class CheapestPaths:
         """The walks of all mentions, as far as `rank` needs them."""
         self._compile_for(len(given) + more)
         named = [_named(question) for question, _ in given]
-        asked = self._stacked([reading for _, reading in given], max(limits), list(map(len, named)))
-        walks = self._layers.walk(asked, self._starts(given, named, asked), limits)
+        kinds = [(reading, len(seeds)) for (_, reading), seeds in zip(given, named, strict=True)]
+        rows = {kind: row for row, kind in enumerate(dict.fromkeys(kinds))}
+        asked = self._stacked(list(rows), max(limits))
+        starts = self._starts(given, named, asked, [rows[kind] for kind in kinds])
+        walks = self._layers.walk(asked, starts, limits)
         self._ranked_so_far, self._looked = self._ranked_so_far + len(given), self._looked + walks.looked
         return walks
 
@@ -162,7 +165,10 @@ class CheapestPaths:
 
     # ---- the questions
 
-    def _starts(self, given: Sequence[Read], named: Sequence[Seeds], asked: Asked) -> Starts:
+    def _starts(
+        self, given: Sequence[Read], named: Sequence[Seeds], asked: Asked, rows: Sequence[int]
+    ) -> Starts:
+        """rows: of `asked`, one a question."""
         walks: list[tuple[int, bool, int]] = []
         seeds: list[tuple[int, int, bool]] = []
         for number, (question, _) in enumerate(given):
@@ -177,21 +183,22 @@ class CheapestPaths:
                 walks.append((number, True, left_out + self.prices.text_seed))
         of_question, is_text, cost = np.array(walks, np.int64).reshape(-1, 3).T
         walk, entity, referred = np.array(seeds, np.int64).reshape(-1, 3).T
-        row = of_question[walk]
+        of_asked = np.array(rows)[of_question]
+        row = of_asked[walk]
         own, head = 0 * entity, asked.head[row]
         if asked.words.any():
             own = asked.entities[row, entity].astype(np.int64)
         off = (own == 0) | ((head > 0) & (own & head == 0))
-        asks = np.array([reading.asks for _, reading in given], np.int64)[row]
         left = asked.weight[row, -1] - asked.weight[row, own]
-        left += np.where((asks == OTHERS) & off, self.prices.off_focus, 0)
-        total = np.where(asks == ONE_OF_SEEDS, (cost * is_text)[walk], cost[walk] + left)
+        left += np.where((asked.asks[row] == OTHERS) & off, self.prices.off_focus, 0)
+        total = np.where(asked.asks[row] == ONE_OF_SEEDS, (cost * is_text)[walk], cost[walk] + left)
         total += self.prices.referred * referred
-        return Starts(of_question, is_text > 0, cost, walk, entity, total)
+        return Starts(of_question, of_asked, is_text > 0, cost, walk, entity, total)
 
-    def _stacked(self, readings: Sequence[Reading], hops: int, named: Sequence[int]) -> Asked:
-        """What the questions ask for; slots that some lack weigh nothing. named: how many mentions."""
-        count = len(readings)
+    def _stacked(self, kinds: Sequence[tuple[Reading, int]], hops: int) -> Asked:
+        """What questions with these readings and so many mentions ask for; slots that some lack weigh
+        nothing."""
+        count, readings = len(kinds), [reading for reading, _ in kinds]
         weights = np.zeros((count, max(len(reading.slots) for reading in readings)), np.int64)
         types, (words, back) = np.zeros((count, self._types), np.uint8), np.zeros((2, count), np.int64)
         sorts: list[
@@ -213,8 +220,8 @@ class CheapestPaths:
         weight = np.zeros((count, 1), np.int64)
         for place in range(weights.shape[1]):
             weight = np.concatenate([weight, weight + weights[:, place, None]], axis=1)
-        focus, head, unexplained = np.array(
-            [(one.focus, one.head, one.unexplained) for one in readings], np.int64
+        focus, head, unexplained, asks = np.array(
+            [(one.focus, one.head, one.unexplained, one.asks) for one in readings], np.int64
         ).T
         off_focus = (focus[:, None] > 0) & (np.arange(weight.shape[1]) & focus[:, None] == 0)
         end = weight[:, -1:] - weight + np.where(off_focus, self.prices.off_focus, 0)
@@ -222,10 +229,10 @@ class CheapestPaths:
         least, ahead = least_of(weight, end, steps, unexplained, words, hops)
         entities, relations = self._held(readings, is_told=bool(words.any()))
         # Another mention may fill everything that one leaves empty.
-        others = np.array(named) - 1
+        others = np.array([mentions - 1 for _, mentions in kinds])
         slack = np.where(others > 0, others * self.prices.other_seed + end[:, 0] + self.prices.off_head, 0)
         return Asked(
-            weight, end, steps, types, least, ahead, head, words, unexplained, relations, entities,
+            weight, end, steps, types, least, ahead, head, words, unexplained, asks, relations, entities,
             slack,
         )  # fmt: skip
 
@@ -271,7 +278,9 @@ class CheapestPaths:
         np.add.at(total, row, price[more])
         np.bitwise_or.at(mask, row, states.mask[more])
         question, entity = np.divmod(pair[shown], self._size[0])
-        total += walks.asked.end[question, mask] - walks.asked.end[question, states.mask[shown]]
+        end = walks.asked.end[starts.asked[states.walk[shown]]]
+        at = np.arange(len(shown))
+        total += end[at, mask] - end[at, states.mask[shown]]
         return Joined(question, entity, total, shown, more, row)
 
 

@@ -56,14 +56,15 @@ class Prices(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What questions ask for, a row a question; `of` gives one question's.
+    """What questions ask for, a row for all that ask alike with as many mentions; `of` gives one row.
 
-    weight, end: (questions, masks), by mask of slots filled, what these weigh and what is paid at the end.
-    steps: (questions, masks, 4 × sorts of types), as of `steps_of`; types: (questions, types), the sort of
-    each relation type. least, ahead: (questions, hops + 1, masks) and, of each step, (…, 4 × sorts), as of
+    weight, end: (rows, masks), by mask of slots filled, what these weigh and what is paid at the end.
+    steps: (rows, masks, 4 × sorts of types), as of `steps_of`; types: (rows, types), the sort of
+    each relation type. least, ahead: (rows, hops + 1, masks) and, of each step, (…, 4 × sorts), as of
     `least_of`. head: bits of the slots that say of what kind an answer is; words: of those that texts fill.
-    unexplained: price of a step that no word explains. relations, entities: the slots that their texts fill,
-    only where a question has such words. slack: what other mentions may still change in an entity's total.
+    unexplained: price of a step that no word explains; asks: as of `Reading`. relations, entities: the slots
+    that their texts fill, only where a question has such words. slack: what other mentions may still change
+    in an entity's total.
     """
 
     weight: Ints
@@ -75,12 +76,13 @@ class Asked(NamedTuple):
     head: Ints
     words: Ints
     unexplained: Ints
+    asks: Ints
     relations: NDArray[np.uint8]
     entities: NDArray[np.uint8]
     slack: Ints
 
-    def of(self, question: int) -> Asked:
-        return Asked(*(column[question] for column in self))
+    def of(self, row: int) -> Asked:
+        return Asked(*(column[row] for column in self))
 
 
 class WalkedGraph(NamedTuple):
@@ -106,12 +108,13 @@ class WalkedGraph(NamedTuple):
 class Starts(NamedTuple):
     """Where walks start: one of each mention, and one of a question's text seeds behind them.
 
-    question, by_text, cost: (walks,), the row of `Asked`, ascending; what all of the walk's paths cost
+    question, asked, by_text, cost: (walks,), ascending; the row of `Asked`; what all of the walk's paths cost
     besides, which is where other mentions are left out. walk, entity, total: of the seeds of one walk after
     the other; what the seed costs as an answer.
     """
 
     question: Ints
+    asked: Ints
     by_text: NDArray[np.bool_]
     cost: Ints
     walk: Ints
@@ -214,10 +217,11 @@ class Layers:
     def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
         """limits: of hops; up to the highest of them."""
         question, count = starts.question, len(starts.question)
-        nodes = max(count, 2 * len(asked.head)) * self._entities
+        nodes = max(count, 2 * (question.max(initial=0) + 1)) * self._entities
         if nodes > len(self._place):
             self._place, self._is_seed = np.zeros(nodes, np.int32), np.zeros(nodes, np.bool_)
-        self._asked, self._question, self._seen_by = asked, question, 2 * question + starts.by_text
+        self._asked, self._question, self._row = asked, question, starts.asked
+        self._seen_by = 2 * question + starts.by_text
         owner = self._seen_by[starts.walk]  # paths from text seeds return to none, others to no named one
         seeds = np.concatenate([owner, owner | 1]) * self._entities + np.tile(starts.entity, 2)
         self._is_seed[seeds] = True
@@ -239,8 +243,8 @@ class Layers:
                 looked, done = looked + seen, done + len(layer.entity)
                 layer = self._cheapest(ends, layer, owner)
                 answers = layer.of(self.graph.may_return(layer.entity) & (layer.total <= worst[layer.walk]))
-                highest[steps] = np.minimum(worst, self._highest(answers) + asked.slack[question])
-                least = layer.cost + asked.least[question[layer.walk], left, layer.mask]
+                highest[steps] = np.minimum(worst, self._highest(answers) + asked.slack[starts.asked])
+                least = layer.cost + asked.least[starts.asked[layer.walk], left, layer.mask]
                 layers.append(layer.of(np.minimum(layer.total, least) <= highest[steps][layer.walk]))
             self._place[self._known], done = 0, done + len(layers[-1].entity)
         self._is_seed[seeds] = False
@@ -269,7 +273,7 @@ class Layers:
         barred = np.where(explains_more, 0, FAR).astype(np.int32)  # (mask, other)
         more = np.maximum(self._least[at[0]], barred[layer.mask]).min(1)
         undominated = np.minimum(earlier, more) > layer.cost
-        least = self._asked.least[self._question[layer.walk], left, layer.mask]
+        least = self._asked.least[self._row[layer.walk], left, layer.mask]
         return np.flatnonzero(undominated & (layer.cost + least <= worst[layer.walk]))
 
     def _ends(self, layer: States, opened: Ints, done: int) -> tuple[States, Ints, int]:
@@ -285,20 +289,20 @@ class Layers:
         keep = np.flatnonzero((relation != came_by) & ~is_seed)  # never straight back
         owner, slots, relation, entity, last = (c[keep] for c in (owner, slots, relation, entity, last))
         walk, mask = layer.walk[owner], layer.mask[owner]
-        question, kind = self._question[walk], graph.kind[slots].astype(np.int64)
+        row, kind = self._row[walk], graph.kind[slots].astype(np.int64)
         is_back = (last != NO_SLOT) & (graph.kind[last] == kind ^ 1)
-        sort = asked.types[question, kind >> 1].astype(np.int64)
-        cost, filled = np.divmod(asked.steps[question, mask, 4 * sort + 2 * is_back + (kind & 1)], MASKS)
+        sort = asked.types[row, kind >> 1].astype(np.int64)
+        cost, filled = np.divmod(asked.steps[row, mask, 4 * sort + 2 * is_back + (kind & 1)], MASKS)
         cost += layer.cost[owner]
         pays_for_kind = 0 * cost
         if asked.words.any():
-            own, head = asked.entities[question, entity].astype(np.int64), asked.head[question]
-            met = own | asked.relations[question, relation]
-            explained = np.minimum(asked.weight[question, met & ~mask], asked.unexplained[question])
+            own, head = asked.entities[row, entity].astype(np.int64), asked.head[row]
+            met = own | asked.relations[row, relation]
+            explained = np.minimum(asked.weight[row, met & ~mask], asked.unexplained[row])
             cost -= np.where(sort == 0, explained, 0)
             filled |= met
             pays_for_kind = self.prices.off_head * ((head > 0) & (own & head == 0))
-        total = cost + asked.end[question, filled] + pays_for_kind
+        total = cost + asked.end[row, filled] + pays_for_kind
         ends = States(walk, entity, filled, layer.steps[owner] + 1, cost, total, slots, done + owner)
         return ends, owner, looked
 
