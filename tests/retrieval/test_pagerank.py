@@ -129,8 +129,33 @@ def test_walks_together_are_those_of_each_alone() -> None:
             assert mine.tolist() == its.tolist()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_compiled_walks_are_the_same(seed: int) -> None:
+    pytest.importorskip("numba")
+    draw = random.Random(seed)
+    places = ("Tulsa", "Reno", "Port Vane", "Fargo", "Boise")
+    names = [*places, *(f"{place}, Quarter{number}" for place in places for number in range(6))]
+    triples = [(draw.choice(names), draw.choice("rst"), draw.choice(names)) for _ in range(90)]
+    graph = KnowledgeGraph.from_triples([*triples, *(("hub", "r", name) for name in names)])
+    prefers = [
+        guide(graph, {draw.randrange(90): draw.randrange(1, 5000) for _ in range(5)}) for _ in range(6)
+    ]
+    starts = [draw.sample(range(len(graph)), draw.randrange(1, 4)) for _ in prefers]
+    nodes = np.array([walk * len(graph) + seed for walk, seeds in enumerate(starts) for seed in seeds])
+    mass = np.array([draw.randrange(1 << 30) for _ in nodes])
+    walks = RandomWalk(graph.adjacency, SynonymEdges.of(graph))
+    assert len(walks.edges.neighbours)
+    by, times = walks.visits(nodes, mass, Guide.of_all(prefers))
+    compiled_by, compiled_times = walks.visits_compiled(nodes, mass, Guide.of_all(prefers))
+    assert (by.tolist(), times.tolist()) == (compiled_by.tolist(), compiled_times.tolist())
+
+
 @pytest.mark.slow
 def test_a_walk_ends_where_a_step_would_look_at_too_many_relations() -> None:
     hub = [("a", "r", "hub"), *(("hub", "r", f"far{number}") for number in range(MOST_SLOTS))]
     graph = KnowledgeGraph.from_triples(hub)
     assert visits(graph, 1 << 20, guide(graph)) == {1: 1 << 19}
+    pytest.importorskip("numba")
+    walks = RandomWalk(graph.adjacency, SynonymEdges.of(graph))
+    by, times = walks.visits_compiled(np.array([0]), np.array([1 << 20]), guide(graph))
+    assert (by.tolist(), times.tolist()) == ([1], [1 << 19])

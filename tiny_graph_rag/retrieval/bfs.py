@@ -106,7 +106,8 @@ class BfsRetriever(Retriever):
         of_a_bit = [self._of_a_bit(within, len(questions)) for within in reached]
         rows = np.flatnonzero(np.any(of_a_bit, axis=0)).tolist()
         if rows and self.texts is not None:
-            columns_of = self.texts.of([questions[row] for row in rows])
+            asked = [questions[row] for row in rows]
+            columns_of = self.texts.of(asked, may_compile=self.paths.may_compile)
             for row, columns in zip(rows, columns_of, strict=True):
                 for within, costs in zip(reached, of_a_bit, strict=True):
                     its = within.of_question(row)

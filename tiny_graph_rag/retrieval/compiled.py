@@ -155,9 +155,9 @@ def walk_each(work: Work, starts: Starts, lowest: int, rows: Rows, worst: Ints) 
         seeds, highest = starts.entity[first:last], worst[:, walk]
         if walk and starts.question[walk - 1] == question:
             highest[:] = worst[:, walk - 1]
-        memory.bound[BEST] = highest[lowest]
-        for limit, most in ((lowest, HOPEFUL), (hops, FAR)):
-            rows, used = walk_layers(one, seeds, starts.cost[walk], limit, most, rows, count, highest)
+        for most in (HOPEFUL, FAR):
+            memory.bound[BEST] = highest[lowest]
+            rows, used = walk_layers(one, seeds, starts.cost[walk], hops, most, rows, count, highest)
             for row in range(count, used):
                 memory.state[rows[row, ENTITY]], memory.key[rows[row, ENTITY]] = 0, NO_KEY
                 rows[row, WALK] = walk

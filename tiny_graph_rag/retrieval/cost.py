@@ -73,7 +73,7 @@ VOCABULARY = Weights(True, mentioned=250, neighbour=1000, pagerank=1000)
 FREE_TEXT = Weights(True, mentioned=0, neighbour=1000, pagerank=2000)
 UNTYPED = Weights(False, mentioned=500, neighbour=300, pagerank=1000)
 
-KNOWN_SCORES = 1 << 22  # scores that are kept: for as many sets of words as these are
+KNOWN_SCORES = 1 << 23  # scores that are kept: for as many sets of words as these are
 KEPT_QUESTIONS = 200  # for which it is kept what relations they speak of
 MOST_SLOTS = 1 << 15  # relations looked at for the best neighbour
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
@@ -91,16 +91,17 @@ class TextScores:
         self._by_words = lru_cache(max(1, KNOWN_SCORES // max(1, len(self.graph))))(self._by_words_of)
         self._guide = lru_cache(KEPT_QUESTIONS)(self._guide_of)
 
-    def of(self, questions: Sequence[LinkedQuestion]) -> Iterator[Column]:
-        """Of each question (3, entities): own, neighbour and near, in thousandths of bits. A name that is
-        repeated counts each time."""
+    def of(self, questions: Sequence[LinkedQuestion], *, may_compile: bool) -> Iterator[Column]:
+        """Of each question (3, entities): own, neighbour and near, in thousandths of bits, until the next is
+        asked for. A name that is repeated counts each time."""
         asked = [(*self._stems(question), Counter(mentions_of(question.starts))) for question in questions]
         walks = self.random_walk.bits(
-            [(*mention, self._guide(outside)) for outside, _, mentions in asked for mention in mentions]
+            [(*mention, self._guide(outside)) for outside, _, mentions in asked for mention in mentions],
+            may_compile=may_compile,
         )
+        columns = np.zeros((3, len(self.graph)), np.int64)
         for outside, inside, mentions in asked:
-            columns = np.zeros((3, len(self.graph)), np.int64)
-            columns[0], columns[1] = self._by_words(outside)
+            columns[0], columns[1], columns[2] = *self._by_words(outside), 0
             mentioned = self.index.total(map(self._bits_of, inside))
             columns[0, mentioned.rows] += mentioned.sums * self._mentioned // MILLI
             for times, (at, bits) in zip(mentions.values(), walks, strict=False):

@@ -17,7 +17,16 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import Summed, expanded, found_in, looked_up, summed
+from tiny_graph_rag.columns.arrays import (
+    Summed,
+    begins,
+    compiled,
+    expanded,
+    found_in,
+    looked_up,
+    summed,
+    worth_compiling,
+)
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Adjacency
@@ -184,20 +193,27 @@ class RandomWalk:
         self._entities = len(adjacency.indptr) - 1
         self._at_once = 1 + CELLS // (1 + min(MOST_SLOTS, len(adjacency.neighbours)))
 
-    def bits(self, starts: Sequence[Start]) -> Iterator[tuple[NDArray[np.int64], Column]]:
+    def bits(
+        self, starts: Sequence[Start], *, may_compile: bool = True
+    ) -> Iterator[tuple[NDArray[np.int64], Column]]:
         """Of each walk (entities, thousandths of bits): log2 of the share of the mass that comes by, above
         that of none. A seed has as much as the entity visited most: where the walk starts says nothing of it.
+
+        may_compile: where numba is loaded for paths, walks are its as well.
         """
+        visits = self.visits_compiled if worth_compiling(0, allowed=may_compile) else self.visits
         for first in range(0, len(starts), self._at_once):
             part = starts[first : first + self._at_once]
             walk = np.repeat(np.arange(len(part)), [len(seeds) for seeds, _, _ in part])
             at = walk * self._entities + np.array([seed for seeds, _, _ in part for seed in seeds])
             mass = (np.array([share for _, shares, _ in part for share in shares]) * MASS).astype(np.int64)
-            nodes, visits = self.visits(at, mass, Guide.of_all([guide for _, _, guide in part]))
-            most = np.ones(len(part), np.int64)
-            np.maximum.at(most, nodes // self._entities, visits)
+            nodes, times = visits(at, mass, Guide.of_all([guide for _, _, guide in part]))
+            most, of_walk = np.ones(len(part), np.int64), nodes // self._entities
+            firsts = np.flatnonzero(begins(of_walk))
+            if len(firsts):
+                most[of_walk[firsts]] = np.maximum.reduceat(times, firsts)
             others = ~found_in(np.sort(at), nodes)
-            share = np.concatenate([most[walk], visits[others]]) / MASS
+            share = np.concatenate([most[walk], times[others]]) / MASS
             least = UNSEEN / max(1, self._entities)
             bits = np.rint(MILLI * (np.log2(share + least) - math.log2(least))).astype(np.int64)
             nodes = np.concatenate([at, nodes[others]])
@@ -225,6 +241,13 @@ class RandomWalk:
             arrivals.append((nodes, mass))
         return summed(arrivals, walks * self._entities)
 
+    def visits_compiled(self, nodes: NDArray[np.int64], mass: Column, guide: Guide) -> Summed:
+        """The same as `visits`, one walk after the other, by machine code."""
+        slots = self.adjacency.indptr, self.adjacency.neighbours, self.adjacency.relations
+        edges = self.edges.indptr, self.edges.neighbours, self.edges.weights
+        weights = guide.codes, guide.of_type, guide.rows, guide.added
+        return Summed(*compiled(_visits)(slots, edges, weights, nodes, mass))
+
     def _ahead(
         self, walk: NDArray[np.int64], slots: Ranges, edges: Ranges, guide: Guide
     ) -> tuple[NDArray[np.int64], Column, NDArray[np.int32]]:
@@ -238,6 +261,69 @@ class RandomWalk:
             weight = np.concatenate([weight, self.edges.weights[ways]])
             reached = np.concatenate([reached, self.edges.neighbours[ways]])
         return owner, weight, reached
+
+
+def _visits(
+    slots: tuple[NDArray[Any], ...],
+    edges: tuple[NDArray[Any], ...],
+    guide: tuple[NDArray[Any], ...],
+    nodes: NDArray[np.int64],
+    mass: Column,
+) -> tuple[NDArray[np.int64], Column]:
+    """`RandomWalk.visits`. slots, edges, guide: columns of the adjacency, of SynonymEdges and of Guide."""
+    (first_slot, neighbours, relations), (first_edge, joined, joins) = slots, edges
+    codes, of_type, rows, added = guide
+    count, seed, total = len(first_slot) - 1, 0, 0
+    here, there, by = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
+    room = max(MOST_SLOTS, len(nodes))
+    at, onward, weight, end = np.empty((4, room), np.int64)
+    seen = np.empty(min(count, STEPS * MOST_SLOTS), np.int64)
+    visited, times = np.empty((2, len(of_type) * len(seen)), np.int64)
+    for walk in range(len(of_type)):
+        reached = found = 0
+        while seed < len(nodes) and nodes[seed] // count == walk:
+            at[reached] = nodes[seed] % count
+            here[at[reached]] = mass[seed]
+            seed, reached = seed + 1, reached + 1
+        for _ in range(STEPS):
+            ways = 0
+            for entity in at[:reached]:
+                ways += first_slot[entity + 1] - first_slot[entity]
+                ways += first_edge[entity + 1] - first_edge[entity]
+            if ways > MOST_SLOTS:
+                break
+            left, reached = reached, 0
+            for entity in at[:left]:
+                half, here[entity], whole, ways = here[entity] >> 1, 0, 0, 0
+                for slot in range(first_slot[entity], first_slot[entity + 1]):
+                    relation = relations[slot]
+                    weight[ways], end[ways] = of_type[walk, codes[relation]], neighbours[slot]
+                    if len(rows):
+                        place = np.searchsorted(rows, walk * len(codes) + relation)
+                        if place < len(rows) and rows[place] == walk * len(codes) + relation:
+                            weight[ways] += added[place]
+                    whole, ways = whole + weight[ways], ways + 1
+                for edge in range(first_edge[entity], first_edge[entity + 1]):
+                    weight[ways], end[ways] = joins[edge], joined[edge]
+                    whole, ways = whole + weight[ways], ways + 1
+                for way in range(ways):
+                    if not way or weight[way] != weight[way - 1]:  # divisions take longest
+                        flow = half * weight[way] // whole
+                    if flow and not there[end[way]]:
+                        onward[reached] = end[way]
+                        reached += 1
+                    there[end[way]] += flow
+            for entity in onward[:reached]:
+                if not by[entity]:
+                    seen[found] = entity
+                    found += 1
+                by[entity] += there[entity]
+            at, onward, here, there = onward, at, there, here
+        here[at[:reached]] = 0
+        for entity in np.sort(seen[:found]):
+            visited[total], times[total], by[entity] = walk * count + entity, by[entity], 0
+            total += 1
+    return visited[:total], times[:total]
 
 
 def _ranges(indptr: NDArray[np.signedinteger[Any]], at: NDArray[np.int64]) -> Ranges:

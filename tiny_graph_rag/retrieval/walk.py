@@ -56,7 +56,7 @@ class Prices(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What questions ask for, a row for all that ask alike with as many mentions; `of` gives one row.
+    """What questions ask for, a row for all with one reading and as many mentions; `of` gives one.
 
     weight, end: (rows, masks), by mask of slots filled, what these weigh and what is paid at the end.
     steps: (rows, masks, 4 × sorts of types), as of `steps_of`; types: (rows, types), the sort of
