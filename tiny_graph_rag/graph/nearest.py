@@ -57,13 +57,13 @@ def entity_of_id(graph: KnowledgeGraph, text: str) -> int | None:
 
 
 class NearestNames:
-    """The names and aliases of a graph, built once. owners: the entity of each spelling."""
+    """The names and aliases of a graph, built once. owners: the entity of each spelling; letters: of each."""
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         names, aliases, rows = graph.entities.names, graph.entities.aliases, np.arange(len(graph))
         self.graph, self.spellings = graph, [*names, *aliases.items]
         self.owners = [*rows.tolist(), *np.repeat(rows, np.diff(aliases.offsets)).tolist()]
-        self._spelled = [letters_of(spelling) for spelling in self.spellings]
+        self.letters = [letters_of(spelling) for spelling in self.spellings]
 
     def of_all(self, names: Iterable[str]) -> dict[str, tuple[Near, ...]]:
         """Each name's nearest entities, at most MOST, best first; none below LEAST. Of an entity's id, unless
@@ -75,7 +75,7 @@ class NearestNames:
         if entity is not None:
             return (Near(self.spellings[entity], entity, 1.0),)
         found: dict[int, Near] = {}
-        for row, likeness in similar(letters_of(name), self._spelled, LEAST, SHORTLIST):
+        for row, likeness in similar(letters_of(name), self.letters, LEAST, SHORTLIST):
             near = Near(self.spellings[row], self.owners[row], likeness)
             found.setdefault(near.entity, near)
         best = sorted(found.values(), key=lambda near: (-near.likeness, near.name, near.entity))

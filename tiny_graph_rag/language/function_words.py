@@ -172,8 +172,7 @@ def stands_in(phrase: str, whole: str) -> bool:
     )
 
 
-_DIGITS = "영일이삼사오육칠팔구"
-_BY_ZEROS = "_십백천만만만만억억억억"  # how a number with so many zeros at its end is read
+_DIGITS = "영일이삼사오육칠팔구"  # zeros are read 십, 백, 천, 만 or 억, which end in a consonant too
 _IN_BRACKETS = re.compile(r"(?<=\w)\s*+\([^()]*+\)$")
 _LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]++)[\W_]*+$")
 # Latin words that are read with a final ㄹ (애플, 서울), and with another one (타임, 북, 링).
@@ -200,10 +199,8 @@ def _final_of(text: str) -> int | None:
     word = read[1] if read else ""
     if not word[-1:].isascii() or not word:
         return final_consonant(word[-1]) if word else None
-    if word[-1].isdigit():  # 삼, 십
-        zeros = len(word) - len(word.rstrip("0"))
-        digit = _DIGITS[int(word[-1])] if not zeros or zeros == len(word) else _BY_ZEROS[min(zeros, 11)]
-        return final_consonant(digit)
+    if word[-1].isdigit():
+        return final_consonant(_DIGITS[int(word[-1])])
     letters = re.split(r"[^A-Za-z]", word)[-1]
     if len(letters) == 1 or letters.isupper():  # 엘, 엠, 엔, 알
         return RIEUL if letters[-1] in "lLrR" else int(letters[-1] in "mMnN")

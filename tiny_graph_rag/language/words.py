@@ -297,12 +297,9 @@ def words_tried(texts: Iterable[str]) -> tuple[str, ...]:
 
     Every stretch of a text is looked up as a name; function words alone name nothing and are left out.
     """
-    words: dict[str, str] = {}
-    for text in texts:
-        for word, start, end in words_of(text):
-            if word not in NAMELESS:
-                words.setdefault(word, POSSESSIVE.sub("", text[start:end]))
-    return tuple(words.values())[:MOST_TRIED]
+    words = [(word, text[start:end]) for text in texts for word, start, end in words_of(text)]
+    written = {word: POSSESSIVE.sub("", as_it_stands) for word, as_it_stands in words if word not in NAMELESS}
+    return tuple(written.values())[:MOST_TRIED]
 
 
 NO_PLURALS = ("ss", "us", "is", "as", "os")  # class, status, Paris, Texas, chaos

@@ -8,12 +8,9 @@ sentence, several content words, Hangul; one word in lower case only where nothi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
-from itertools import chain
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.nearest import letters_of, similar
+from tiny_graph_rag.graph.nearest import NearestNames, letters_of, similar
 from tiny_graph_rag.language.folding import HAS_HANGUL, Text
 from tiny_graph_rag.language.function_words import NAMELESS, particle_cuts
 from tiny_graph_rag.language.words import stem
@@ -28,14 +25,9 @@ class NearNames:
     """Links stretches of a question that no name covers to spellings with a similarity of at least
     `threshold`."""
 
-    def __init__(self, graph: KnowledgeGraph, names: NameIndex, threshold: float) -> None:
-        self.graph, self.names, self.threshold = graph, names, threshold
+    def __init__(self, graph: KnowledgeGraph, threshold: float) -> None:
+        self.graph, self.threshold, self.known = graph, threshold, NearestNames(graph)
         self.stems = stems_of_types(graph)
-
-    @cached_property
-    def _spelled(self) -> list[str]:
-        """The letters of every spelling."""
-        return [letters_of(spelling) for spelling in chain(self.names.names, self.names.others)]
 
     def seeds(self, text: str, mentions: Sequence[Mention]) -> list[Seed]:
         """The best and longest stretches first; no two of them, and no stretch and mention, share a place."""
@@ -45,8 +37,8 @@ class NearNames:
             letters = letters_of(text[start:end])
             if len(letters) < FEWEST_LETTERS or _meets(start, end, taken) or not (is_name_like or words_too):
                 continue
-            ranked = similar(letters, self._spelled, self.threshold, None)
-            best = {self.names.entity(row) for row, likeness in ranked if likeness == ranked[0][1]}
+            ranked = similar(letters, self.known.letters, self.threshold, None)
+            best = {self.known.owners[row] for row, likeness in ranked if likeness == ranked[0][1]}
             if best:
                 in_order = sorted(best, key=self.graph.name_rank.__getitem__)
                 matches.append((is_name_like, -ranked[0][1], start - end, start, in_order))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from typing import ClassVar, Self
 
@@ -11,12 +11,9 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import OpenAI
 from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, linker
+from tiny_graph_rag.linking.base import LinkedQuestion, LinkerTask, linker
 from tiny_graph_rag.linking.names import NameLinker, chosen
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Template, read_object, strict_object
-from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
 from tiny_graph_rag.messages import said
 
@@ -26,31 +23,21 @@ _FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?(?:question|earlier)\b)", re.IGNORECASE)
 
 
 @linker("llm", "asks the model which names the question contains")
-class ModelLinker(Linker):
-    """Asks `chat` once a question. A question whose call failed carries the error and has no seeds.
-
-    done: gets each outcome, for a progress line.
-    """
+class ModelLinker(NameLinker):
+    """Asks once a question. A question whose call failed carries the error and has no seeds."""
 
     asks_model: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        graph: KnowledgeGraph,
-        names: NameIndex,
-        chat: Chat,
-        settings: OpenAI,
-        done: Callable[[Outcome], None] = lambda outcome: None,
-    ) -> None:
-        self.chat, self.settings, self.done = chat, settings, done
-        self.named = NameLinker(graph, names)
+    def __init__(self, task: LinkerTask) -> None:
+        assert task.chat is not None, "make_linker has refused"
+        super().__init__(task.graph, task.names)
+        self.chat, self.settings, self.done = task.chat, task.config.openai, task.done
         # A question that is linked again, to time it or for another setting, is not paid for again.
         self._known: dict[str, Outcome] = {}
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
-        assert task.chat is not None, "make_linker has refused"
-        return cls(task.graph, task.names, task.chat, task.config.openai, task.done)
+        return cls(task)
 
     @classmethod
     def calls(cls, examples: Sequence[Example], config: Config) -> list[Call]:
@@ -72,7 +59,7 @@ class ModelLinker(Linker):
         outcomes = self._outcomes(examples)
         price = self.chat.price(self.settings.model)
         linked = []
-        by_name = self.named.link(examples)
+        by_name = super().link(examples)
         for example, outcome, question in zip(examples, outcomes, by_name, strict=True):
             reply = outcome.reply if outcome.error is None else None
             mentions = read_mentions(reply.text) if reply else ()
@@ -87,7 +74,7 @@ class ModelLinker(Linker):
     def _meant(self, mention: str) -> list[tuple[str, tuple[int, ...], str]]:
         """What a mention means, and by which rule: the names in it, found as in a question (점순이네 → 점순,
         the old mill → mill)."""
-        (parts,) = self.named.finder.find([mention])
+        (parts,) = self.finder.find([mention])
         return [(mention[part.start : part.end], part.entities, part.rule) for part in parts]
 
 

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import found_in
-from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -47,7 +46,7 @@ class NameLinker(Linker):
         if fuzzy is not None:
             from tiny_graph_rag.linking.fuzzy import NearNames
 
-            self.near = NearNames(graph, names, fuzzy)
+            self.near = NearNames(graph, fuzzy)
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
@@ -113,25 +112,26 @@ COMMON_SHARE, FEWEST_TEXTS = 0.05, 5  # of the entities: whose texts hold a comm
 
 
 @linker("names+text", "names, plus entities whose texts match other words")
-class NameAndTextLinker(Linker):
+class NameAndTextLinker(NameLinker):
     """The seeds of `names`, then up to `ranking.text_seeds` seeds by text, the best match first.
 
     Every text seed has the rule `text`, the words that it matches as its mention, and the same weight.
     """
 
-    def __init__(self, names: Linker, graph: KnowledgeGraph, ranking: RankingPrices) -> None:
-        self.names, self.graph, self.ranking = names, graph, ranking
+    def __init__(self, task: LinkerTask) -> None:
+        super().__init__(task.graph, task.names, task.config.retrieval.fuzzy)
+        self.graph, self.ranking, graph = task.graph, task.config.ranking, task.graph
         self.index = graph.shared(TextIndex, lambda: TextIndex(graph))
-        self._seeds = lru_cache(KNOWN_QUESTIONS)(self._seeds_of)
+        self._by_text = lru_cache(KNOWN_QUESTIONS)(self._seeds_by_text)
         known = lru_cache(KNOWN_NAMES)
         self._words_of = known(lambda row: [word for word, _, _ in words_of(graph.entities.names[row])])
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
-        return cls(NameLinker.of(task), task.graph, task.config.ranking)
+        return cls(task)
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
-        return [self._with_text_seeds(question) for question in self.names.link(examples)]
+        return [self._with_text_seeds(question) for question in super().link(examples)]
 
     def _with_text_seeds(self, question: LinkedQuestion) -> LinkedQuestion:
         named = [seed for seed in question.seeds if not self._is_common_word(seed)]
@@ -142,7 +142,7 @@ class NameAndTextLinker(Linker):
         if inflected:
             question = replace(question, seeds=in_text_order([*question.seeds, *inflected]))
             masked = without_seeds(question)
-        seeds = self._seeds(tuple(tokens(masked)[0].values()), bool(question.seeds))
+        seeds = self._by_text(tuple(tokens(masked)[0].values()), bool(question.seeds))
         if not seeds:
             return question
         return replace(question, seeds=(*question.seeds, *seeds), tried=())
@@ -183,7 +183,7 @@ class NameAndTextLinker(Linker):
         texts = len(self.index.own_bits(stem).entities) if stem is not None else 0
         return texts >= max(FEWEST_TEXTS, COMMON_SHARE * len(self.graph))
 
-    def _seeds_of(self, words: tuple[str, ...], is_named: bool) -> tuple[Seed, ...]:
+    def _seeds_by_text(self, words: tuple[str, ...], is_named: bool) -> tuple[Seed, ...]:
         stems = content_stems_of(words)
         if not stems:
             return ()
