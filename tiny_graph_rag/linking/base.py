@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from msgspec import Struct
 
@@ -150,12 +150,7 @@ LINKERS: Registry[type[Linker]] = Registry(
         "llm": "llm:ModelLinker",
     },
 )
-L = TypeVar("L", bound=Linker)
-
-
-def linker(name: str, line: str) -> Callable[[type[L]], type[L]]:
-    """Register a Linker class. line: what it does, for `--help` and the docs."""
-    return LINKERS.register(name, line)
+linker = LINKERS.register  # @linker(name, line); line: what it does, for `--help` and the docs
 
 
 def in_text_order(seeds: Sequence[Seed]) -> tuple[Seed, ...]:

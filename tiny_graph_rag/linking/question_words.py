@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import count, islice, takewhile
+from itertools import chain, count, islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,9 @@ from tiny_graph_rag.language.kinds import (
 from tiny_graph_rag.language.words import (
     LONGEST_COMPOUND,
     NOUN_FOLLOWS,
-    RELATED,
-    SAME,
-    SAME_STEM,
     SHARED_PREFIX,
     SHORT,
     TIES,
-    UNRELATED,
     asks_about_the_named,
     beginning,
     dictionary_form,
@@ -86,11 +82,8 @@ def tokens(masked: str) -> tuple[dict[int, str], list[int]]:
 
     What asks for the answer at either end is left out: `List …`, `… 알려 줘` ask the same as without.
     """
-    marks = sorted(
-        [(start, word) for word, start, _ in words_of(masked)]
-        + [(at, SEED) for at, letter in enumerate(masked) if letter == SEED]
-    )
-    texts = without_requests([text for _, text in marks])
+    parts = [[SEED, *(word for word, _, _ in words_of(part))] for part in masked.split(SEED)]
+    texts = without_requests(list(chain(*parts))[1:])
     words = {place: text for place, text in enumerate(texts) if text != SEED}
     return words, [place for place, text in enumerate(texts) if text == SEED]
 
@@ -176,12 +169,8 @@ class RelationWords:
         for word in self._holders:
             for key in _likely_shared(word):
                 self._sharing.setdefault(key, set()).add(word)
-        self._weight = {
-            SAME: 1000,
-            SAME_STEM: milli(ranking.same_stem),
-            RELATED: milli(ranking.related_word),
-            UNRELATED: 0,
-        }
+        # By grade of likeness, from UNRELATED to SAME.
+        self._weight = 0, milli(ranking.related_word), milli(ranking.same_stem), 1000
         self._other_name = milli(ranking.vocabulary_word)
         self._vocabulary = vocabulary
         self.claims = cache(self._claims_of)

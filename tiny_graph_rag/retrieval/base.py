@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -131,12 +131,7 @@ RETRIEVERS: Registry[type[Retriever]] = Registry(
         "pagerank": "pagerank:PageRankRetriever",
     },
 )
-R = TypeVar("R", bound=Retriever)
-
-
-def retriever(name: str, line: str) -> Callable[[type[R]], type[R]]:
-    """Register a Retriever class. line: what it does, for `--help` and the docs."""
-    return RETRIEVERS.register(name, line)
+retriever = RETRIEVERS.register  # @retriever(name, line); line: what it does, for `--help` and the docs
 
 
 HYBRID = "hybrid"
