@@ -16,9 +16,8 @@ from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_gold
 from tiny_graph_rag.formats.graphs import GRAPH_FORMATS, read_graph
-from tiny_graph_rag.formats.graphs.writing import write_graph
 from tiny_graph_rag.formats.runs import RUN_FORMATS, read_run
-from tiny_graph_rag.formats.runs.writing import RUN_FORMS, run_parts
+from tiny_graph_rag.formats.writing import RUN_FORMS, run_parts, write_graph
 
 TEXTS = [
     pytest.param(registry, name, read, id=f"{registry.kind}-{name}")

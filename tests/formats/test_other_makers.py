@@ -17,7 +17,7 @@ from tests.tools.workbook import workbook
 from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
-from tiny_graph_rag.formats.gold.exchange import row_of, written
+from tiny_graph_rag.formats.writing import row_of, written
 from tiny_graph_rag.run import Relation
 
 QUESTION, ANSWER = "Who keeps the bees?", "Anna keeps the bees."

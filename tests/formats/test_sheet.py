@@ -15,9 +15,9 @@ from tests.conftest import write_kg
 from tests.tools.workbook import workbook
 from tiny_graph_rag.errors import DatasetError, InputError
 from tiny_graph_rag.formats.gold import read_eval_set, read_gold
-from tiny_graph_rag.formats.gold.exchange import written
 from tiny_graph_rag.formats.gold.questions import eval_set_of
 from tiny_graph_rag.formats.tables import worksheets
+from tiny_graph_rag.formats.writing import written
 
 
 def sheet(path: Path, *lines: str, encoding: str = "utf-8-sig", end: str = "\r\n") -> Path:

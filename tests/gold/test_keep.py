@@ -15,7 +15,7 @@ from click.testing import Result
 from tests.conftest import read_json, write_gold
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.formats.gold import read_gold
-from tiny_graph_rag.formats.gold.exchange import lost, written
+from tiny_graph_rag.formats.writing import lost, written
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.keep import differing_fields, group_of, merge, parse_shares, split
 

@@ -63,8 +63,8 @@ def test_doubles_the_seedless_and_what_to_judge_first_are_said(run_cli, tmp_path
     assert "1 question is like an earlier one: q002" in found.stdout
     assert "1 question names no entity: q003" in found.stdout
     assert [draft.like for draft in drafts] == [(), ("q001",), ()]
-    assert [draft.seedless for draft in drafts] == [False, False, True]
-    assert {draft.first for draft in drafts} == {1, 2, 3}
+    assert [draft.no_seed for draft in drafts] == [False, False, True]
+    assert {draft.judge_first for draft in drafts} == {1, 2, 3}
 
 
 def test_agreement_of_rankings_is_the_mean_overlap_of_their_heads() -> None:

@@ -37,7 +37,7 @@ REMARKS: tuple[tuple[str, str, Callable[[Draft], bool]], ...] = (
         "{n} questions are like an earlier one",
         lambda one: bool(one.like),
     ),
-    ("{n} question names no entity", "{n} questions name no entity", lambda one: one.seedless),
+    ("{n} question names no entity", "{n} questions name no entity", lambda one: one.no_seed),
     ("{n} question has no candidate", "{n} questions have no candidate", lambda one: not one.candidates),
 )
 FAVOURS = (
@@ -93,7 +93,9 @@ def recommend_command(
         candidates=amount(sum(len(draft.candidates) for draft in drafts), "candidate"),
         retrievers=", ".join(chosen),
     )
-    first = sorted((draft for draft in drafts if draft.first is not None), key=lambda item: item.first or 0)
+    first = sorted(
+        (one for one in drafts if one.judge_first is not None), key=lambda one: one.judge_first or 0
+    )
     remarks = ((one, many, [draft for draft in drafts if holds(draft)]) for one, many, holds in REMARKS)
     for one, many, those in (*remarks, (TO_JUDGE, TO_JUDGE, first)):
         if those:

@@ -143,8 +143,7 @@ def _run_file(session: Session, given: str | None) -> tuple[Path | None, str]:
     """Where `--save-run` goes, claimed, and in which form. Raises UsageError for an unknown form."""
     if given is None:
         return None, ""
-    from tiny_graph_rag.formats.runs.writing import RUN_FORMS
-    from tiny_graph_rag.formats.writing import form_of
+    from tiny_graph_rag.formats.writing import RUN_FORMS, form_of
 
     path = output_path(given, Path(session.config.storage.results_dir))
     form = form_of(RUN_FORMS, path)
@@ -154,7 +153,7 @@ def _run_file(session: Session, given: str | None) -> tuple[Path | None, str]:
 def _write_run(session: Session, evaluation: Evaluation, path: Path, form: str) -> None:
     import numpy as np
 
-    from tiny_graph_rag.formats.runs.writing import run_parts
+    from tiny_graph_rag.formats.writing import run_parts
 
     known = evaluation.graph.entities  # with what only the retriever knows
     run, questions = evaluation.run, [example.written_id for example in evaluation.examples]

@@ -19,8 +19,7 @@ from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
 from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.gold.drafts import draft_lines
-from tiny_graph_rag.formats.gold.exchange import GOLD_FORMS, ending_for, format_of, lost, written
-from tiny_graph_rag.formats.writing import form_of
+from tiny_graph_rag.formats.writing import GOLD_FORMS, ending_for, form_of, format_of, lost, written
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, names_an_answer, parse_hops, parse_shapes
 from tiny_graph_rag.gold.keep import merge, parse_shares, split

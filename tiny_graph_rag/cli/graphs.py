@@ -13,8 +13,7 @@ from tiny_graph_rag.cli.output import Output, Written
 from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.formats.graphs import graph_name
-from tiny_graph_rag.formats.graphs.writing import GRAPH_FORMS, write_graph
-from tiny_graph_rag.formats.writing import form_of
+from tiny_graph_rag.formats.writing import GRAPH_FORMS, form_of, write_graph
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.statistics import statistics
 from tiny_graph_rag.graph.vocabulary import ENDING, write_vocabulary

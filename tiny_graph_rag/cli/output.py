@@ -143,7 +143,7 @@ def _check_ending(given: str | None, ending: str) -> None:
 
 def warn_unlisted(session: Session, form: str, empty: int) -> None:
     """Of a run that was written in this form: what becomes of its questions that retrieved nothing."""
-    from tiny_graph_rag.formats.runs.writing import LISTS_EMPTY
+    from tiny_graph_rag.formats.writing import LISTS_EMPTY
 
     if empty and form not in LISTS_EMPTY:
         session.warn(

@@ -162,8 +162,7 @@ def retrieve_command(
     names: Annotated[bool, option("Write names of entities in place of ids.", OUTPUT)] = False,
 ) -> None:
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
-    from tiny_graph_rag.formats.runs.writing import RUN_FORMS, run_parts
-    from tiny_graph_rag.formats.writing import form_of
+    from tiny_graph_rag.formats.writing import RUN_FORMS, form_of, run_parts
 
     session = session.using(latency_sample=0)
     config = session.config

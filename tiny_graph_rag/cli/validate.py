@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
 from tiny_graph_rag.fixing.renames import proposed_lines, strict_renames
 from tiny_graph_rag.formats.gold import read_gold, read_sound
-from tiny_graph_rag.formats.gold.exchange import row_of, written
+from tiny_graph_rag.formats.writing import row_of, written
 from tiny_graph_rag.gold.examples import PATTERN, EvalSet
 from tiny_graph_rag.gold.patterns import GRAMMAR, with_patterns
 from tiny_graph_rag.gold.pin import pin_path, read_drift, write_pin

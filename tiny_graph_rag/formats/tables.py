@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import datetime
+import io
 import re
 import warnings
 from collections import Counter
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import NotJsonError, Record, parse_json, read_yaml
@@ -194,21 +195,20 @@ def is_number(value: Any) -> bool:
     return True
 
 
-class TableWriter:
-    """Rows of CSV or TSV that read back whatever the cells hold: csv alone leaves a "\r" without quotes where
-    lines end in "\n"."""
-
-    def __init__(self, stream: TextIO, delimiter: str = ",") -> None:
-        self._plain = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-        self._quoted = csv.writer(stream, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
-
-    def writerow(self, row: Sequence[Any]) -> None:
+def table_text(rows: Iterable[Sequence[Any]], delimiter: str = ",") -> Iterator[str]:
+    """CSV or TSV, in pieces, that reads back whatever the cells hold: csv alone leaves a "\\r" without quotes
+    where lines end in "\\n"."""
+    stream = io.StringIO()
+    plain = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    quoted = csv.writer(stream, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in rows:
         holds_return = any(isinstance(cell, str) and "\r" in cell for cell in row)
-        (self._quoted if holds_return else self._plain).writerow(row)
-
-    def writerows(self, rows: Iterable[Sequence[Any]]) -> None:
-        for row in rows:
-            self.writerow(row)
+        (quoted if holds_return else plain).writerow(row)
+        if stream.tell() > 1 << 20:
+            yield stream.getvalue()
+            stream.seek(0)
+            stream.truncate()
+    yield stream.getvalue()
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet may run

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tiny_graph_rag.formats.tables import TableWriter, guarded
+from tiny_graph_rag.formats.tables import guarded, table_text
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.reports import Files, report
 
@@ -63,10 +62,7 @@ def _slices(summary: Json) -> Iterator[Row]:
 
 def _written(columns: Iterable[str], rows: Iterable[Row]) -> bytes:
     """Rows under `columns`, in full precision; undefined is empty."""
-    text = io.StringIO()
-    writer, names = TableWriter(text), list(columns)
-    writer.writerow([guarded(name) for name in names])
-    for row in rows:
-        cells = (row.get(name, "") for name in names)
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
-    return text.getvalue().encode("utf-8-sig", "replace")
+    names = list(columns)
+    table = [names, *([row.get(name, "") for name in names] for row in rows)]
+    cells = ([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in table)
+    return "".join(table_text(cells)).encode("utf-8-sig", "replace")

@@ -116,9 +116,9 @@ def _draft(
         record=None,
     )
     return Draft(
-        example,
-        tuple(Candidate.of(graph, entity, named=tuple(places[entity])) for entity in order),
-        seedless=not asked,
+        example=example,
+        candidates=tuple(Candidate.of(graph, entity, named=tuple(places[entity])) for entity in order),
+        no_seed=not asked,
     )
 
 

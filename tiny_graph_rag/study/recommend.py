@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from msgspec import structs
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold.drafts import Candidate, Draft
@@ -63,9 +64,9 @@ def recommend(
     by_difference = sorted(range(len(drafts)), key=lambda row: (-drafts[row].differ, row))
     for place, row in enumerate(by_difference[:FIRST], start=1):
         if drafts[row].differ > 0:
-            drafts[row] = replace(drafts[row], first=place)
+            drafts[row] = structs.replace(drafts[row], judge_first=place)
     for row, earlier in likenesses(examples).items():
-        drafts[row] = replace(drafts[row], like=tuple(examples[row].id for row in earlier))
+        drafts[row] = structs.replace(drafts[row], like=tuple(examples[row].id for row in earlier))
     return drafts, [name for name, run in runs.items() if not len(run.entities)]
 
 
@@ -97,7 +98,8 @@ def _draft(
     seeds = tuple(dict.fromkeys(str(graph.entities.names[seed.entity]) for seed in linked.named))
     if example.seed_entities is None and seeds:
         example = replace(example, seed_entities=seeds)
-    return Draft(example, candidates, 1.0 - agreement, seedless=not linked.named)
+    differ = 1.0 - agreement
+    return Draft(example=example, candidates=candidates, differ=differ, no_seed=not linked.named)
 
 
 def _candidate(

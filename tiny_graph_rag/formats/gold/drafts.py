@@ -19,8 +19,8 @@ from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.files import lines_of, sha256_of, text_in
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, check_is_content, read_gold
-from tiny_graph_rag.formats.gold.exchange import row_of
 from tiny_graph_rag.formats.records import is_yaml
+from tiny_graph_rag.formats.writing import row_of
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import bare_name
@@ -55,18 +55,22 @@ class Candidate:
         return cls(known.ids[entity], known.names[entity], known.types[entity], shown, **fields)
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """example: the question with the judgments it came with, if any. differ: in [0, 1], how little the
-    retrievers agree on it; first: its place among those to judge first, None where it is not among them.
-    like: ids of earlier questions that ask nearly the same. seedless: nothing in it names an entity."""
+class Noted(msgspec.Struct, frozen=True):
+    """What a line of a draft says besides its question. differ: in [0, 1], how little the retrievers agree on
+    it. judge_first: its place among those to judge first, None where it is not among them. like: ids of
+    earlier questions that ask nearly the same. no_seed: nothing in it names an entity."""
+
+    differ: float = 0.0
+    judge_first: int | None = None
+    like: tuple[str, ...] = ()
+    no_seed: bool = False
+    candidates: tuple[Candidate, ...] = ()
+
+
+class Draft(Noted, frozen=True, kw_only=True):
+    """example: the question with the judgments it came with, if any."""
 
     example: Example
-    candidates: tuple[Candidate, ...] = ()
-    differ: float = 0.0
-    first: int | None = None
-    like: tuple[str, ...] = ()
-    seedless: bool = False
 
 
 def read_questions(path: Path) -> EvalSet:
@@ -96,7 +100,7 @@ def _is_plain_text(path: Path) -> bool:
 
 JUDGMENTS = ("reference_entities", "highly_relevant_entities", "irrelevant_entities")
 _DRAFT = b'{"draft": true'
-_NOTES = ("draft", "candidates", "differ", "judge_first", "like", "no_seed", "found_by")
+_NOTES = ("draft", "found_by", *Noted.__struct_fields__)
 
 
 def draft_row(draft: Draft) -> dict[str, Any]:
@@ -104,18 +108,13 @@ def draft_row(draft: Draft) -> dict[str, Any]:
     row: dict[str, Any] = {"draft": True, **row_of(draft.example)}
     if not row.get("reference_entities"):
         row.pop("reference_entities", None)
-    row["differ"] = round(draft.differ, 4)
-    if draft.first is not None:
-        row["judge_first"] = draft.first
-    if draft.like:
-        row["like"] = list(draft.like)
-    if draft.seedless:
-        row["no_seed"] = True
-    row["candidates"] = [
+    noted = {name: value for name in Noted.__struct_fields__ if (value := getattr(draft, name))}
+    noted["differ"] = round(draft.differ, 4)
+    noted["candidates"] = [
         {name: value for name, value in asdict(candidate).items() if value not in (None, "", (), {})}
         for candidate in draft.candidates
     ]
-    return row
+    return row | noted
 
 
 def draft_lines(drafts: Sequence[Draft]) -> list[bytes]:
@@ -149,30 +148,19 @@ def read_drafts(path: Path) -> list[Draft]:
 
     Raises DatasetError.
     """
-    examples = read_questions(path)
     drafts = []
-    for example in examples:
+    for example in read_questions(path):
         row = example.record if isinstance(example.record, dict) else {}
         row = row if row.get("draft") is True else {}
         try:
-            candidates = msgspec.convert(row.get("candidates") or (), tuple[Candidate, ...])
-            first = row.get("judge_first")
-            own = {name: value for name, value in example.unknown.items() if name not in _NOTES}
-            drafts.append(
-                Draft(
-                    replace(example, unknown=own) if row else example,
-                    candidates,
-                    float(row.get("differ") or 0.0),
-                    int(first) if first is not None else None,
-                    tuple(map(str, row.get("like") or ())),
-                    row.get("no_seed") is True,
-                )
-            )
-        except (OverflowError, TypeError, ValueError) as error:
+            noted = msgspec.convert(row, Noted)
+        except ValueError as error:
             raise DatasetError.at(
                 f"{path.name}:{example.line}",
                 "the candidates of {id} are damaged ({error}); run `recommend` again",
                 id=repr(example.id),
                 error=error,
             ) from error
+        own = {name: value for name, value in example.unknown.items() if not row or name not in _NOTES}
+        drafts.append(Draft(example=replace(example, unknown=own), **msgspec.structs.asdict(noted)))
     return drafts

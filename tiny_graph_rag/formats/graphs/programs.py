@@ -271,7 +271,7 @@ def snapshot(url: str, query: str | None, folder: Path) -> Path:
     """Write what lies there into a KG JSON file of a folder, whole or not at all. Raises as
     `read_database`.
     """
-    from tiny_graph_rag.formats.graphs.writing import write_graph
+    from tiny_graph_rag.formats.writing import write_graph
 
     graph = read_database(url, query)
     parts = urlsplit(url)

@@ -374,7 +374,9 @@ def csv_table(
     has_header = is_header(names)
     below = cells if has_header else chain([first], cells)
     sound = _sound(below, len(names), path, rows, padded)
-    called = _once([_name(name) for name in names])
+    called = list(map(_name, names))
+    if twice := [name for name in called if name and called.count(name) > 1 and has_header]:
+        raise GraphError.at(path, "several columns are named {name}", name=repr(twice[0]))
     if not has_header:
         called = [*HEADLESS, *(f"field {number}" for number in range(4, len(names) + 1))][: len(names)]
     columns = dict(zip(called, _columns(sound, len(names)), strict=False))
@@ -401,16 +403,6 @@ def _name(field: str) -> str:
     if admin is not None and not admin.kind.isupper():
         return admin.name
     return IGNORED if admin is not None and admin.kind == "IGNORE" else field
-
-
-def _once(names: Sequence[str]) -> list[str]:
-    """Of columns of one name the later ones get a number; one without a name is called as pandas calls it."""
-    return [
-        name
-        if name and name not in names[:place]
-        else f"{name or 'Unnamed:'} {names[: place + 1].count(name)}"
-        for place, name in enumerate(names)
-    ]
 
 
 def _sound(cells: Iterable[Row], width: int, path: Path, rows: Rows, padded: bool) -> Iterator[Row]:

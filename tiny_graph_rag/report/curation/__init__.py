@@ -32,7 +32,7 @@ from starlette.routing import Route
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.formats.gold.drafts import Draft
-from tiny_graph_rag.formats.gold.exchange import line_of
+from tiny_graph_rag.formats.writing import line_of
 from tiny_graph_rag.gold.curation import Curation, Refused
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.search import EntitySearch
@@ -158,9 +158,9 @@ class CurationServer:
                     "done": view["done"],
                     "judged": {by: len(row) for by, row in view["grades"].items()},
                     "differs": bool(curation.settled(id)[1]),
-                    "first": draft.first,
+                    "first": draft.judge_first,
                     "like": list(draft.like),
-                    "seedless": draft.seedless,
+                    "seedless": draft.no_seed,
                 }
             )
         return _json(
@@ -205,8 +205,8 @@ class CurationServer:
                 "given": given,
                 "candidates": list(shown.values()),
                 "like": list(draft.like),
-                "seedless": draft.seedless,
-                "first": draft.first,
+                "seedless": draft.no_seed,
+                "first": draft.judge_first,
                 "at": len(self.curation.journal.events),
             }
         )
