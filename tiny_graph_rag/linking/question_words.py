@@ -222,17 +222,17 @@ class RelationWords:
 
     @cached_property
     def _languages(self) -> list[tuple[frozenset[str], bool]]:
-        """Of each type's name its scripts, and whether its language's function words are listed."""
-        spelled = (" ".join(words_of_name(name)) for name in self.names)
-        return [(scripts_of(name), is_listed_name(name)) for name in spelled]
+        """Of each type's name its scripts, and whether its language's function words are listed; empty where
+        types are free text."""
+        spelled = (" ".join(words_of_name(name)) for name in (self.names if self.is_vocabulary else ()))
+        return [(scripts_of(name), is_in_listed_language(name)) for name in spelled]
 
     def foreign_to(self, question: str, *, listed: bool) -> list[int]:
-        """The types in another language than the question, whose words can't be compared with theirs; none
-        where types are free text."""
+        """The types in another language than the question, whose words can't be compared with theirs."""
         own = scripts_of(question)
         return [
             type_
-            for type_, (its, is_listed) in enumerate(self._languages if self.is_vocabulary else ())
+            for type_, (its, is_listed) in enumerate(self._languages)
             if is_listed != listed or (not listed and own.isdisjoint(its))
         ]
 
@@ -246,9 +246,8 @@ class RelationWords:
 
     @cached_property
     def translations(self) -> list[list[int]]:
-        """Of each type those in another language that a common word means as well; none where types are free
-        text."""
-        if not self.is_vocabulary or len({*self._languages}) < 2:
+        """Of each type those in another language that a common word means as well."""
+        if len({*self._languages}) < 2:
             return [[] for _ in self.names]
 
         def are_apart(one: int, other: int) -> bool:
@@ -291,17 +290,12 @@ def extent(text: str) -> int:
     )
 
 
-def is_listed_name(name: str) -> bool:
-    """Whether a type's name is Korean or English: no English one has accents."""
-    return is_in_listed_language(name) and (name.isascii() or is_korean(name))
-
-
 def _content_of_name(name: str) -> list[str]:
     """The words of content of a type's name. In a language without a list, words of at most SHORT letters are
     none where others are longer: frontalier *de*, nằm *ở*, написан *на*; but in scripts without case."""
     words = [word for word in words_of_name(name) if not is_function_word(word)]
     longer = [word for word in words if len(word) > SHORT or not word.islower()]
-    return words if not longer or is_listed_name(" ".join(words)) else longer
+    return words if not longer or is_in_listed_language(" ".join(words)) else longer
 
 
 def types_say_something(graph: KnowledgeGraph) -> bool:
