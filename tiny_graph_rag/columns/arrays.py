@@ -217,6 +217,14 @@ def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], made)
 
 
+def read_only(column: NDArray[Any]) -> NDArray[Any]:
+    """A view for a compiled kernel: columns from a file can't be written to; if all are so, one compiled form
+    serves."""
+    view = column.view()
+    view.flags.writeable = False
+    return view
+
+
 def _forget_older(kept: Path, module: Path) -> None:
     """Remove what numba kept of a module from before a source next to it changed. numba looks at the module
     alone; the classes and constants that it takes from the others may be gone."""

@@ -7,12 +7,12 @@ may cost to be of interest; then over all states that may lead to one that costs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import compiled
+from tiny_graph_rag.columns.arrays import compiled, read_only
 from tiny_graph_rag.retrieval.walk import (
     FAR,
     MASKS,
@@ -71,7 +71,7 @@ class CompiledLayers:
 
     def __init__(self, graph: WalkedGraph, prices: Prices, wanted: int) -> None:
         """As of `Layers`."""
-        self.graph, self.prices = WalkedGraph(*map(_read_only, graph)), prices
+        self.graph, self.prices = WalkedGraph(*map(read_only, graph)), prices
         entities = len(graph.indptr) - 1
         self._memory = Memory(
             np.zeros(entities, np.bool_),
@@ -91,13 +91,6 @@ class CompiledLayers:
         self._rows, count = walk_each(work, starts, min(limits), self._rows, worst)
         states = States(*self._rows[:count, :NEXT].T.astype(np.int64))
         return Walks(asked, starts, states, 0, worst // work.of_total)
-
-
-def _read_only(column: NDArray[Any]) -> NDArray[Any]:
-    """Columns from a file can't be written to; if all are so, one compiled form serves."""
-    view = column.view()
-    view.flags.writeable = False
-    return view
 
 
 @compiled

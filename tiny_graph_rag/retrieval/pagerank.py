@@ -24,6 +24,7 @@ from tiny_graph_rag.columns.arrays import (
     expanded,
     found_in,
     looked_up,
+    read_only,
     summed,
     worth_compiling,
 )
@@ -246,7 +247,8 @@ class RandomWalk:
         slots = self.adjacency.indptr, self.adjacency.neighbours, self.adjacency.relations
         edges = self.edges.indptr, self.edges.neighbours, self.edges.weights
         weights = guide.codes, guide.of_type, guide.rows, guide.added
-        return Summed(*compiled(_visits)(slots, edges, weights, nodes, mass))
+        columns = (tuple([read_only(column) for column in part]) for part in (slots, edges, weights))
+        return Summed(*compiled(_visits)(*columns, nodes, mass))
 
     def _ahead(
         self, walk: NDArray[np.int64], slots: Ranges, edges: Ranges, guide: Guide
