@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.language.folding import Text
-from tiny_graph_rag.language.function_words import are_particles, table
+from tiny_graph_rag.language.function_words import particle_cuts, table
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
 from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.linking.mentions import Mention
@@ -61,13 +61,12 @@ def pronouns(text: str) -> list[tuple[int, int, Referent]]:
     behind it, and what it may stand for."""
     whole = Text.of(text)
     words, standing = whole.words, []
-    for place, word in enumerate(words):
-        before, after = ("", *words)[place], (*words, "")[place + 1]
+    neighbours = zip(["", *words], words, [*words[1:], ""], strict=False)
+    for place, (before, word, after) in enumerate(neighbours):
         noun, length = _meaning(word, _of_noun) if before in _DEMONSTRATIVES else (None, 0)
         reference, length = (noun, length) if noun else _meaning(word, _PRONOUNS.get)
-        if word in _NOT_PRONOUNS or (word == "there" and (after in _BE or before in _BE)):
-            continue
-        if word == "그" and after and after not in _AFTER_BARE:
+        is_none = word in _NOT_PRONOUNS or (word == "there" and not _BE.isdisjoint((before, after)))
+        if is_none or (word == "그" and after and after not in _AFTER_BARE):
             continue
         if word in _DEMONSTRATIVES and word.isascii() and not after:
             reference, length = IT, len(word)
@@ -88,9 +87,8 @@ def _of_noun(noun: str) -> Referent | None:
 
 def _meaning(word: str, meaning: Callable[[str], Referent | None]) -> tuple[Referent | None, int]:
     """What the longest form means with which the word begins, particles alone behind it; and its length."""
-    for length in range(len(word), 0, -1):
-        form, rest = word[:length], word[length:]
-        reference = meaning(form) if not rest or are_particles(form, rest) else None
+    for length in (len(word), *particle_cuts(word)):
+        reference = meaning(word[:length])
         if reference is not None:
             return reference, length
     return None, 0
