@@ -50,17 +50,14 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
         if read_start(path, 4) == PARQUET_MAGIC:
             return _parquet(path)
         _, columns, found = next(sheets(path), ("", [], iter(())))  # the first with anything in it
-        return columns or _named([], path), found
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError.at(f"{path.name}:{line}", "contains the character NUL; save the table as text")
+        return columns or column_names([], path), found
     rows = csv_rows(path, text, InputError, strict=True)
     first = next(rows, (0, []))
     names = columns_of_data(first[1])
     if names:
         rows = chain([first], rows)
     else:
-        names = _named(first[1], path)
+        names = column_names(first[1], path)
     return names, _checked(rows, names, path)
 
 
@@ -74,7 +71,7 @@ def columns_of_data(cells: Sequence[str]) -> list[str]:
     return ["question", "answers"] if len(cells[0].split()) > 4 or cells[0].endswith(("?", "？")) else []
 
 
-def _named(header: Iterable[Any], path: Path) -> list[str]:
+def column_names(header: Iterable[Any], path: Path) -> list[str]:
     """A table's column names. Raises InputError where there are none, or one is given twice."""
     names = [str(name).strip() for name in header]
     twice = [name for name, count in Counter(names).items() if name and count > 1]
@@ -228,7 +225,7 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
     with reading_parquet(path, InputError) as parquet:
         with parquet.ParquetFile(path) as file:
             check_parquet(file, path)
-            names = _named(file.schema_arrow.names, path)
+            names = column_names(file.schema_arrow.names, path)
         table = parquet.read_table(path)
         table.validate(full=True)
         rows = table.rename_columns(names).to_pylist()
@@ -282,7 +279,7 @@ def sheets(path: Path) -> Iterator[tuple[str, list[str], Iterator[Row]]]:
         # A row of one cell above rows of more is a title.
         header = next((at for at, (_, row) in enumerate(rows) if sum(map(bool, row)) > 1), 0)
         if len(rows) > header + 1:
-            names = _named(rows[header][1], path)
+            names = column_names(rows[header][1], path)
             below = ((f"{path.name}: row {number}", row) for number, row in rows[header + 1 :])
             blank = [""] * len(names)
             filled = ((place, dict(zip(names, [*row, *blank], strict=False))) for place, row in below)

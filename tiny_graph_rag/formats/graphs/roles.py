@@ -290,8 +290,7 @@ def _kind(rest: tuple[str, ...]) -> str | None:
     if last in OTHER_WORDS:
         return None
     for kind, words in KINDS:
-        is_glued = len(rest) == 1 and len(last) > 4 and last not in NAME_WORDS  # nodeid
-        if last in words or (is_glued and last.endswith(tuple(words))):
+        if last in words:
             return kind
     return Role.NAME
 

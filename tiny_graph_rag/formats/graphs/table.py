@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, Strings
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.tables import check_parquet, is_number, literal, reading_parquet
+from tiny_graph_rag.formats.tables import check_parquet, column_names, is_number, literal, reading_parquet
 from tiny_graph_rag.formats.words import INNER_KEYS, NODE_KEYS, Role
 
 if TYPE_CHECKING:
@@ -360,11 +360,8 @@ def parquet_table(path: Path, clean: Callable[[str], str] = str) -> Table:
     with reading_parquet(path, GraphError) as parquet:
         file = parquet.ParquetFile(path)
     check_parquet(file, path)
-    kinds = {}
-    for field in file.schema_arrow:
-        if field.name in kinds:
-            raise GraphError.at(path, "several columns are named {name}", name=repr(field.name))
-        kinds[field.name] = field.type
+    column_names(file.schema_arrow.names, path)
+    kinds = {field.name: field.type for field in file.schema_arrow}
 
     def load(name: str) -> Cells:
         with reading_parquet(path, GraphError):

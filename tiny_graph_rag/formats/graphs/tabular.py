@@ -44,7 +44,7 @@ from tiny_graph_rag.formats.graphs.table import (
     parquet_table,
     words_of,
 )
-from tiny_graph_rag.formats.tables import csv_rows, delimiter_of, is_number, sheets, unguarded
+from tiny_graph_rag.formats.tables import column_names, csv_rows, delimiter_of, is_number, sheets, unguarded
 from tiny_graph_rag.formats.words import (
     ANSWER_KEYS,
     EDGE_KEYS,
@@ -374,11 +374,9 @@ def csv_table(
     has_header = is_header(names)
     below = cells if has_header else chain([first], cells)
     sound = _sound(below, len(names), path, rows, padded)
-    called = list(map(_name, names))
-    if twice := [name for name in called if name and called.count(name) > 1 and has_header]:
-        raise GraphError.at(path, "several columns are named {name}", name=repr(twice[0]))
-    if not has_header:
-        called = [*HEADLESS, *(f"field {number}" for number in range(4, len(names) + 1))][: len(names)]
+    called = [*HEADLESS, *(f"field {number}" for number in range(4, len(names) + 1))][: len(names)]
+    if has_header:
+        called = column_names(map(_name, names), path)
     columns = dict(zip(called, _columns(sound, len(names)), strict=False))
     columns.pop(IGNORED, None)
     return names, Table.of_columns(columns, path.name, row_label="line ", first=1 + has_header)
