@@ -65,6 +65,15 @@ def test_an_id_that_is_used_twice_is_made_different_and_said(tmp_path: Path) -> 
     assert "ids used twice: 1, such as x; the later question is called x-2" in str(gold.notes[0])
 
 
+def test_lists_next_to_that_of_the_questions_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "a-eval.json"
+    turns = [{"id": 1, "turns": ["Who?", "Why?"]}]
+    path.write_text(json.dumps({"questions": [q(), q()], "multi_turn": turns, "sources": ["a.md"]}))
+    gold = read_eval_set(path)
+    assert len(gold) == 2
+    assert gold.notes == ("lists that are not read: 'multi_turn' (1)",)
+
+
 def test_a_question_that_every_record_lacks_is_said_once_with_the_nearest_field(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("qestion,references\nWho?,Ann\nWhom?,Bob\n")

@@ -80,13 +80,15 @@ def records(
     is_record: Callable[[Mapping[str, Any]], bool],
     known: Collection[str],
     wanted: object,
+    notes: list[str],
 ) -> tuple[Iterator[Record], bool]:
     """The file's records, with our own names for keys that `NAME-columns.yaml` next to it names, and whether
     they are rows of a table.
 
     problems: get the lines that are no JSON. is_record: whether an object is one. known: the fields that
-    `NAME-columns.yaml` may name. wanted: what makes a record, in words. Raises `problems.failure` for JSON
-    that holds no record, InputError for what can't be read.
+    `NAME-columns.yaml` may name. wanted: what makes a record, in words. notes: get what else JSON holds next
+    to its list of records. Raises `problems.failure` for JSON that holds no record, InputError for what can't
+    be read.
     """
     fields = fields_beside(path, known, problems.failure)
 
@@ -102,8 +104,11 @@ def records(
         return is_known(row) and rows_of(row, is_known) == [row]
 
     def rows_in(document: Any) -> list[Any]:
-        rows = rows_of(renamed(document, fields), is_known)
+        document = renamed(document, fields)
+        rows = rows_of(document, is_known)
         if rows is not None:
+            if isinstance(document, dict) and (others := _lists_beside(document, rows)):
+                notes.append(said("lists that are not read: {names}", names=", ".join(others)))
             return rows
         raise problems.failure.at(
             path.name,
@@ -124,6 +129,18 @@ def records(
     else:
         found = json_records(path, text, problems, is_line, rows_in)
     return (Record(record.number, record.place, read(record.row)) for record in found), is_table
+
+
+def _lists_beside(document: Mapping[str, Any], rows: list[Any]) -> list[str]:
+    """The other lists of objects in an object that holds the list of these rows."""
+    lists = {key: value for key, value in document.items() if isinstance(value, list)}
+    if not any(value is rows for value in lists.values()):
+        return []
+    return [
+        f"{key!r} ({len(value)})"
+        for key, value in lists.items()
+        if value is not rows and any(isinstance(row, dict) for row in value)
+    ]
 
 
 def _keys(document: Any) -> str:

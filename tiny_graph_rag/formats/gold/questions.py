@@ -101,12 +101,12 @@ def sound_questions(path: Path) -> Sound:
     problems = Problems(DatasetError)
     keys = ", ".join(QUERY_KEYS[:6])
     wanted = said("wanted a list of objects with a question under one of {keys}", keys=keys)
-    found, table = records(path, problems, is_question, FIELDS.keys(), wanted)
+    notes: list[str] = []
+    found, table = records(path, problems, is_question, FIELDS.keys(), wanted, notes)
     every = list(found)
     rows = [record.row for record in every if isinstance(record.row, dict)]
     meant = fields_meant(rows)
     read_as = partial(ours, meant=meant, table=table)
-    notes: list[str] = []
     if _hold_topics(rows, read_as):
         for row in rows:
             if "entities" in row:

@@ -152,7 +152,7 @@ def _read(path: Path) -> WrittenRun:
     else:
         keys = {"ids": ID_KEYS[:6], "texts": ASKED_KEYS[:2], "retrieved": RETRIEVED_KEYS}
         wanted = said(WANTED, **{name: ", ".join(map(repr, listed)) for name, listed in keys.items()})
-        read, is_table = records(path, problems, is_question, RUN_FIELDS, wanted)
+        read, is_table = records(path, problems, is_question, RUN_FIELDS, wanted, [])
         found = _of_cells(list(read), path, problems) if is_table else read
     run = _run_of(found, problems, path)
     problems.check()
