@@ -189,22 +189,12 @@ def walk_layers(
 def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count: int) -> Ints:
     """The states from `first` on from which the walk goes on, with so many steps left; of more than `most`
     the most hopeful."""
-    memory, least = work.memory, work.asked.least[left]
+    least, worst = work.asked.least[left], work.memory.bound[BEST] // work.of_total
     opened, chosen = np.empty(count - first, np.int64), 0
-    worst = memory.bound[BEST] // work.of_total
     for state in range(first, count):
-        entity, mask, cost = rows[state, ENTITY], rows[state, MASK], rows[state, COST]
-        if cost + least[mask] > worst:
-            continue
-        rival = memory.state[entity] - 1
-        while rival >= 0:
-            explains_as_much = rows[rival, MASK] | mask == rows[rival, MASK]
-            is_other = rows[rival, MASK] != mask or rival < first
-            if explains_as_much and is_other and rows[rival, COST] <= cost:
-                break
-            rival = rows[rival, NEXT] - 1
-        if rival < 0:
-            opened[chosen] = (cost + least[mask]) << 32 | state
+        cost = rows[state, COST] + least[rows[state, MASK]]
+        if cost <= worst:
+            opened[chosen] = cost << 32 | state
             chosen += 1
     if chosen > most:
         opened, chosen = np.sort(opened[:chosen]), most
@@ -227,9 +217,7 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
             highest, worst = memory.bound[BEST], memory.bound[BEST] // work.of_total
         at, mask, last = rows[state, ENTITY], rows[state, MASK], rows[state, SLOT]
         rank, so_far = np.int64(graph.name_rank[at]), rows[state, COST]
-        came_by, came_as = np.int64(-1), np.int64(-1)
-        if last != NO_SLOT:
-            came_by, came_as = np.int64(graph.relations[last]), np.int64(graph.kind[last]) ^ 1
+        came_by = np.int64(-1) if last == NO_SLOT else np.int64(graph.relations[last])
         low, high = graph.indptr[at], min(graph.indptr[at + 1], graph.indptr[at] + most)
         if count + high - low > len(rows):  # else counting who refers to them takes as long as a slot
             rows = with_room(rows, count, high - low)
@@ -237,7 +225,7 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
         for slot in range(low, high):
             if graph.kind[slot] != kind:  # slots of one kind are next to each other
                 kind = np.int64(graph.kind[slot])
-                step = 4 * np.int64(asked.types[kind >> 1]) + 2 * (kind == came_as) + (kind & 1)
+                step = 2 * np.int64(asked.types[kind >> 1]) + (kind & 1)
                 is_hopeless = so_far + ahead[mask, step] > worst
             if is_hopeless:
                 continue
@@ -246,7 +234,7 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
             cost, filled = so_far + (taken >> MOST_SLOTS), taken & (MASKS - 1)
             if asked.words:
                 met = np.int64(asked.entities[entity] | asked.relations[graph.relations[slot]])
-                if step < 4:
+                if step < 2:
                     cost -= min(asked.weight[met & ~mask], asked.unexplained)
                 filled |= met
                 if asked.head and asked.entities[entity] & asked.head == 0:
@@ -267,8 +255,10 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
                     memory.bound[ANSWERS] += 1
                 memory.key[entity] = key
             goal = memory.state[entity] - 1
-            while goal >= first and rows[goal, MASK] != filled:
+            while goal >= 0 and rows[goal, MASK] != filled:
                 goal = rows[goal, NEXT] - 1
+            if 0 <= goal < first and rows[goal, COST] <= cost:
+                continue
             if goal < first:
                 goal, count = count, count + 1
                 rows[goal, ENTITY], rows[goal, MASK], rows[goal, STEPS] = entity, filled, steps

@@ -200,7 +200,7 @@ class CheapestPaths:
         nothing."""
         count, readings = len(kinds), [reading for reading, _ in kinds]
         weights = np.zeros((count, max(len(reading.slots) for reading in readings)), np.int64)
-        types, (words, back) = np.zeros((count, self._types), np.uint8), np.zeros((2, count), np.int64)
+        types, words = np.zeros((count, self._types), np.uint8), np.zeros(count, np.int64)
         sorts: list[
             NDArray[np.uint8]
         ] = []  # of relation types, by the slots that they fill; the first by none
@@ -209,7 +209,6 @@ class CheapestPaths:
                 weights[number, place] = slot.weight
                 if slot.types:
                     types[number, list(slot.types)] |= 1 << place
-                    back[number] |= slot.way_back << place
                 else:
                     words[number] |= 1 << place
             sorts.append(unique(np.append(types[number], np.uint8(0))))
@@ -225,7 +224,7 @@ class CheapestPaths:
         ).T
         off_focus = (focus[:, None] > 0) & (np.arange(weight.shape[1]) & focus[:, None] == 0)
         end = weight[:, -1:] - weight + np.where(off_focus, self.prices.off_focus, 0)
-        steps = steps_of(np.arange(weight.shape[1]), unexplained, speaks, back, self.prices)
+        steps = steps_of(np.arange(weight.shape[1]), unexplained, speaks, self.prices)
         least, ahead = least_of(weight, end, steps, unexplained, words, hops)
         entities, relations = self._held(readings, is_told=bool(words.any()))
         # Another mention may fill everything that one leaves empty.

@@ -149,13 +149,11 @@ class TextWords:
 
 class Slot(Struct, frozen=True):
     """weight in thousandths: what an explanation pays that leaves it empty. types: relation types that fill
-    it; found: relations and entities whose texts do. way_back: only a step back through the relation that was
-    walked last fills it."""
+    it; found: relations and entities whose texts do."""
 
     words: tuple[str, ...]
     weight: int
     types: tuple[int, ...] = ()
-    way_back: bool = False
     found: Texts = Texts(0)
 
 
@@ -340,10 +338,10 @@ class Reader:
                 second = max(second, milli(self.ranking.there_and_back))
             types = (*mention.types, *mention.others)
             surer = milli(self.ranking.unknown_word) // 2 if mention.others else 0
-            for weight, way_back in ((mention.weight - surer, False), (second, True)):
+            for weight in (mention.weight - surer, second):
                 if weight > 0 and len(slots) < self.ranking.slots - 1:
                     bits |= (mention is focus) << len(slots)
-                    slots.append(Slot(own, weight, types, way_back=way_back))
+                    slots.append(Slot(own, weight, types))
             if surer and len(slots) < self.ranking.slots - 1:  # filled along with the other
                 slots.append(Slot(own, surer, found=self.texts.of_types(mention.types)))
         return slots, bits
