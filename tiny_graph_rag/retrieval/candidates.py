@@ -110,8 +110,7 @@ def walked_columns(graph: KnowledgeGraph, filters: Filters) -> WalkedGraph:
         arrays = graph.derived("slots", lambda: slot_columns(graph, adjacency))
     else:
         arrays = slot_columns(graph, adjacency)
-    every = np.zeros(0, np.bool_)
-    returned = every if filters.returned is None else filters.returned
+    returned = np.ones(len(graph), np.bool_) if filters.returned is None else filters.returned
     return WalkedGraph(**arrays, name_rank=graph.name_rank, returned=returned)
 
 

@@ -241,7 +241,7 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
                     pays_for_kind = prices.off_head
             # Whether it may be an answer, or lead to one.
             total, key = cost + asked.end[filled] + pays_for_kind, NO_KEY
-            if total <= worst and (len(graph.returned) == 0 or graph.returned[entity]):
+            if total <= worst and graph.returned[entity]:
                 key = key_of(work, entity, total, steps)
             if key > highest and cost + least[filled] > worst:
                 continue

@@ -259,7 +259,7 @@ class CheapestPaths:
         cheapest path that costs less than to leave the mention out; what that path explains counts too. Paths
         from text seeds and seeds themselves explain alone."""
         states, starts = walks.states, walks.starts
-        is_answer = self.graph.may_return(states.entity)
+        is_answer = self.graph.returned[states.entity]
         if self.exclude_seeds:
             is_answer &= states.steps > 0
         pair = starts.question[states.walk] * self._size[0] + states.entity

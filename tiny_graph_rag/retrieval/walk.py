@@ -89,7 +89,7 @@ class WalkedGraph(NamedTuple):
 
     kind: (slots,), twice the relation type's code, plus one against the relation's direction; an entity's
     slots are in the order of their kinds. neighbours, relations: (slots,). name_rank: (entities,), the
-    tie-break order. returned: (entities,), what may be an answer; empty: all.
+    tie-break order. returned: (entities,), what may be an answer.
     """
 
     indptr: NDArray[Any]
@@ -98,10 +98,6 @@ class WalkedGraph(NamedTuple):
     relations: NDArray[Any]
     name_rank: NDArray[Any]
     returned: NDArray[np.bool_]
-
-    def may_return(self, entities: Ints) -> NDArray[np.bool_]:
-        """Which of them may be answers."""
-        return self.returned[entities] if len(self.returned) else np.ones(len(entities), np.bool_)
 
 
 class Starts(NamedTuple):
@@ -231,7 +227,7 @@ class Layers:
                 opened = np.flatnonzero(layer.cost + wanted.least[left + 1, layer.mask] <= bound)
                 ends, seen = self._ends(wanted, layer, opened, barred)
                 ends = self._cheapest(ends, layer, saved, masks)
-                is_answer = self.graph.may_return(ends.entity)
+                is_answer = self.graph.returned[ends.entity]
                 np.minimum.at(least, ends.entity[is_answer], ends.total[is_answer])
                 if self._entities >= self.wanted:
                     last = np.partition(least, self.wanted - 1)[self.wanted - 1]
