@@ -170,6 +170,11 @@ def test_names_of_an_older_graph_are_proposed_with_their_cost(tmp_path: Path, ru
     (rename,) = fixes["renames"]
     assert (rename["alias"], rename["name"], rename["won"]) == ("Fido", "Rex", ["q"])
     assert fixes["batches"][0]["won"] == 1
+    (tmp_path / "f.yaml").write_text(yaml.safe_dump({**fixes, "confirm": ["renames"]}), encoding="utf-8")
+    again = run_cli("fix", *given, "--kinds", "renames", "--limit", "1", "-o", "./f.yaml", code=0)
+    assert "what is decided in f.yaml is kept" in again.stdout
+    assert yaml.safe_load((tmp_path / "f.yaml").read_text(encoding="utf-8"))["confirm"] == ["renames"]
+    assert "--patch f.yaml --limit 1 --skip-generation" in again.stdout
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,16 @@ def test_a_kind_is_confirmed_as_a_whole_but_for_what_was_rejected(tmp_path: Path
     assert (tmp_path / "fixes.json").read_text(encoding="utf-8").startswith("{")
 
 
+def test_what_was_decided_of_a_draft_is_kept() -> None:
+    merge, words = Merge(keep_id="2", drop_ids=("3",)), Words(type="OWNS", words=("hat",))
+    rejected = Alias(entity_id="1", alias="A3", status="rejected")
+    new = patch(Alias(entity_id="1", alias="A3", gain=0.1, n=3), merge, words)
+    earlier = patch(rejected, structs.replace(merge, status=CONFIRMED), confirm=("vocabulary",))
+    kept = new.decided_as(earlier)
+    assert [entry.status for _, entry in kept.entries()] == [DRAFT, "rejected", CONFIRMED]
+    assert (kept.confirm, kept.aliases[0].gain) == (("vocabulary",), 0.1)
+
+
 def test_a_merge_takes_names_texts_and_relations_along() -> None:
     made = apply(town(), patch(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED)))
     assert list(made.entities.ids) == ["1", "2", "4"]

@@ -16,7 +16,7 @@ from tests.report.make_results import results
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import figure
 from tiny_graph_rag.report.headline import headline, system_words
-from tiny_graph_rag.report.plain import cell_width
+from tiny_graph_rag.report.plain import cell_width, cut
 from tiny_graph_rag.report.tables import View, end_words, worst_questions
 from tiny_graph_rag.report.terminal import Console, CopiedLine, StrongLine, table_lines, wrapped
 from tiny_graph_rag.report.terminal.screens import without_common_start
@@ -70,6 +70,12 @@ def test_wrapped_lines_keep_their_words_and_a_longer_word_stays_whole() -> None:
 
 def test_a_wide_sign_takes_two_columns_and_an_accent_none() -> None:
     assert [cell_width(text) for text in ("abc", "수탉", "漢a", "e\u0301", "\u200d")] == [3, 4, 3, 1, 0]
+
+
+def test_a_line_is_never_cut_inside_a_number() -> None:
+    line = "Ann: at rank 10, Bob"
+    assert {cut(line, width) for width in (14, 15, 16)} == {"Ann: at rank…", "Ann: at rank 10…"}
+    assert cut(line, len(line)) == line
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,7 @@ from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.fixing.fixes import KINDS, LEARNED_FROM, find_fixes
-from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, patch_text
+from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, patch_text, read_patch
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.json.studies import fixes_json
 from tiny_graph_rag.report.terminal import CopiedLine
@@ -85,9 +86,11 @@ def fix_command(
     measure = deciding_measure(decide_by, config.evaluation.top_k, kind_expected(examples))
     check_depth(config, [measure], config.evaluation.top_k)
     others = session.eval_set(holdout) if holdout is not None else None
-    out = Output.of(session, output, f"{examples.file_name}-fixes.yaml", report, ending=".yaml")
+    patch_name = f"{examples.file_name}-fixes.yaml"
+    out = Output.of(session, output, patch_name, report, ending=".yaml", is_own=True)
     knowledge = session.graph(graph, examples)
     older = session.graph(was) if was is not None else None
+    decided = read_patch(out.path) if out.path is not None and out.path.exists() else None
     with session.progress("evaluations", evaluations, least=0) as bar:
         fixes = find_fixes(
             knowledge,
@@ -100,6 +103,9 @@ def fix_command(
             allowed=evaluations,
             progress=lambda spent, what: bar(round(spent), what),
         )
+    if decided is not None:
+        session.say("what is decided in {path} is kept", path=out.path)
+        fixes = replace(fixes, patch=fixes.patch.decided_as(decided))
     out.write([patch_text(fixes.patch, as_json=out.path is not None and out.path.suffix == ".json").encode()])
     content = fixes_json(fixes, knowledge, examples, given, session.made())
     session.show(details_lines(content) if details else fix_lines(content))
@@ -118,7 +124,8 @@ def fix_command(
             path=out.path,
         )
     if fixes.patch.has(CONFIRMED):
-        applied = shell_command("eval", dataset=dataset, graph=graph, patch=out.path, **session.common.again)
+        again = {**asdict(chosen), "skip_generation": True, **session.common.again}
+        applied = shell_command("eval", dataset=dataset, graph=graph, patch=out.path, **again)
         session.say("apply the patch with:")
         session.show([CopiedLine(f"  {applied}")])
     out.tell("patch", content)

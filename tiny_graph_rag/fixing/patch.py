@@ -195,6 +195,17 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
             for _, entry in self.entries()
         )
 
+    def decided_as(self, earlier: Patch) -> Patch:
+        """The same with what somebody decided of its drafts in an earlier one."""
+        known = {_change_of(entry): entry.status for _, entry in earlier.entries()}
+        decided = self.of(
+            msgspec.structs.replace(entry, status=known.get(_change_of(entry), DRAFT))
+            if entry.status == DRAFT
+            else entry
+            for _, entry in self.entries()
+        )
+        return msgspec.structs.replace(decided, confirm=earlier.confirm)
+
     def plus(self, entries: Iterable[Entry]) -> Patch:
         """The patch with these entries behind those that it has."""
         return self.of([*(entry for _, entry in self.entries()), *entries])
@@ -215,6 +226,16 @@ SECTIONS: dict[type[Entry], str] = {
     Merge: "merges",
     Rename: "renames",
 }
+
+
+def _change_of(entry: Entry) -> tuple[str, ...]:
+    """What an entry changes, whatever was measured of it."""
+    match entry:
+        case Alias():
+            return (SECTIONS[type(entry)], entry.entity_id, entry.alias)
+        case Merge():
+            return ("merges", entry.keep_id, *entry.drop_ids)
+    return (SECTIONS[type(entry)], repr(entry))
 
 
 def ids_of(entry: Entry) -> tuple[str, ...]:

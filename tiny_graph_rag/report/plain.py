@@ -63,7 +63,8 @@ def one_line(text: str, most: int = 200) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """`text` in `width` columns of a terminal at most; what is longer ends in an ellipsis."""
+    """`text` in `width` columns of a terminal at most; what is longer ends in an ellipsis, never inside a
+    number."""
     if cell_width(text) <= width:
         return text
     kept, used = [], 1
@@ -72,6 +73,9 @@ def cut(text: str, width: int) -> str:
         if used > width:
             break
         kept.append(sign)
+    if text[len(kept)].isdigit():
+        while kept and (kept[-1].isdigit() or kept[-1] in ".,−"):
+            kept.pop()
     return "".join(kept).rstrip() + "…"
 
 

@@ -91,7 +91,7 @@ def evaluation_lines(
     yield from _weakest_and_losses(content)
     yield from _tried(summary)
     if commands.get("fix") and summary.get("verdicts", {}).keys() - {"hit"}:
-        yield t("Next: what would raise this, tested on other questions")
+        yield t("Next: what would raise this, and by how much")
         yield CopiedLine(INDENT + commands["fix"])
     if worst is not None and commands.get("query"):
         question_id, became, alike = worst
