@@ -215,8 +215,9 @@ class Layers:
             if walk and starts.question[walk - 1] == question:  # no walk needs more than those before it
                 highest[:, walk] = highest[:, walk - 1]
             worst, masks = highest[:, walk], len(wanted.end)
-            # How far below FAR the cheapest state is, by entity and mask; the least total of each entity.
-            saved, least = np.zeros(self._entities * masks, np.int32), np.full(self._entities, FAR)
+            # How far below FAR the cheapest state is, by entity and mask; the entities met, each with its
+            # least total.
+            saved, met, least = np.zeros(self._entities * masks, np.int32), none[:0], none[:0]
             layers.append(every.of(starts.walk == walk))
             for steps in range(1, hops + 1):
                 layer, left, bound = (
@@ -228,8 +229,12 @@ class Layers:
                 ends, seen = self._ends(wanted, layer, opened, barred)
                 ends = self._cheapest(ends, layer, saved, masks)
                 is_answer = self.graph.returned[ends.entity]
-                np.minimum.at(least, ends.entity[is_answer], ends.total[is_answer])
-                if self._entities >= self.wanted:
+                met = np.concatenate([met, ends.entity[is_answer]])
+                least = np.concatenate([least, ends.total[is_answer]])
+                order = np.lexsort((least, met))
+                firsts = order[begins(met[order])]
+                met, least = met[firsts], least[firsts]
+                if len(met) >= self.wanted:
                     last = np.partition(least, self.wanted - 1)[self.wanted - 1]
                     bound = min(bound, last + wanted.slack)
                 leads_to = np.minimum(ends.total, ends.cost + wanted.least[left, ends.mask])
