@@ -51,6 +51,9 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
             return _parquet(path)
         _, columns, found = next(sheets(path), ("", [], iter(())))  # the first with anything in it
         return columns or column_names([], path), found
+    if "\0" in text:  # UTF-16 without its mark, or no text at all: a score of it would mean nothing
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError.at(f"{path.name}:{line}", "contains the character NUL; save the file as text")
     rows = csv_rows(path, text, InputError, strict=True)
     first = next(rows, (0, []))
     names = columns_of_data(first[1])

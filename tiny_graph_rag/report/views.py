@@ -193,6 +193,15 @@ def _waterfall(content: Json, level: int) -> Iterator[Block]:
             row.append(three(from_gold.get(step["step"])))
     yield Heading(t("Where recall is lost"), level)
     yield View(tuple(heads), tuple(map(tuple, rows)))
+    far = (summary.get("causes") or summary.get("verdicts") or {}).get("beyond_hops", 0)
+    if far != (summary.get("verdicts") or {}).get("beyond_hops", 0):
+        yield Paragraph(
+            counted(
+                far,
+                "Counted from all seeds. From the named entities alone, {n} reference lies beyond --hops.",
+                "Counted from all seeds. From the named entities alone, {n} references lie beyond --hops.",
+            )
+        )
 
 
 def gold_steps(summary: Json) -> list[Json]:
