@@ -29,7 +29,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import beyond, expanded, found_in, summed
+from tiny_graph_rag.columns.arrays import beyond, expanded, found_in, summed, worth_compiling
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.text_index import MILLI, TextIndex
@@ -93,18 +93,20 @@ class TextScores:
 
     def of(self, questions: Sequence[LinkedQuestion], *, may_compile: bool) -> Iterator[Column]:
         """Of each question (3, entities): own, neighbour and near, in thousandths of bits, until the next is
-        asked for. A name that is repeated counts each time."""
-        asked = [(*self._stems(question), Counter(mentions_of(question.starts))) for question in questions]
-        walks = self.random_walk.bits(
-            [(*mention, self._guide(outside)) for outside, _, mentions in asked for mention in mentions],
-            may_compile=may_compile,
-        )
+        asked for. A name that is repeated counts each time.
+
+        may_compile: where numba is loaded for paths, random walks are compiled as well.
+        """
         columns = np.zeros((3, len(self.graph)), np.int64)
-        for outside, inside, mentions in asked:
+        memory = np.zeros_like(columns) if worth_compiling(0, allowed=may_compile) else None
+        for question in questions:
+            outside, inside = self._stems(question)
             columns[0], columns[1], columns[2] = *self._by_words(outside), 0
             mentioned = self.index.total(map(self._bits_of, inside))
             columns[0, mentioned.rows] += mentioned.sums * self._mentioned // MILLI
-            for times, (at, bits) in zip(mentions.values(), walks, strict=False):
+            for mention, times in Counter(mentions_of(question.starts)).items():
+                start = (*mention, self._guide(outside))
+                at, bits = self.random_walk.bits(start, memory)
                 columns[2, at] += times * bits
             yield columns
 
@@ -155,7 +157,7 @@ class TextScores:
             )
             of_type[types] += added
             more.append((relations, np.full(len(relations), added)))
-        return Guide(codes, of_type[None], *summed(more, len(codes)))
+        return Guide(codes, of_type, *summed(more, len(codes)))
 
     @cached_property
     def _of_type(self) -> Column:

@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import (
     Summed,
-    begins,
     compiled,
     expanded,
     found_in,
     looked_up,
     read_only,
     summed,
-    worth_compiling,
 )
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -140,27 +138,18 @@ Ranges = tuple[NDArray[np.signedinteger[Any]], NDArray[np.signedinteger[Any]]]  
 
 
 class Guide(Struct, frozen=True, eq=False):
-    """What random walks prefer, each for itself. codes: type of each relation; of_type: (walks, types),
-    weight by type, > 0; rows: walk × relations + relation, ascending, of those that weigh more, each by how
-    much is `added`."""
+    """What a random walk prefers. codes: type of each relation; of_type: (types,), weight by type, > 0; rows:
+    relations, ascending, of those that weigh more, each by how much is `added`."""
 
     codes: NDArray[np.int32]
     of_type: Column
     rows: NDArray[np.signedinteger[Any]]
     added: Column
 
-    @classmethod
-    def of_all(cls, guides: Sequence[Guide]) -> Guide:
-        """Of the walks of all these, one after the other."""
-        rows = [guide.rows + number * len(guide.codes) for number, guide in enumerate(guides)]
-        of_type = np.concatenate([guide.of_type for guide in guides])
-        added = np.concatenate([guide.added for guide in guides])
-        return cls(guides[0].codes, of_type, np.concatenate(rows), added)
-
-    def weights(self, walk: NDArray[np.int64], relations: NDArray[np.int32]) -> Column:
-        weights: Column = self.of_type[walk, self.codes[relations]]
+    def weights(self, relations: NDArray[np.int32]) -> Column:
+        weights: Column = self.of_type[self.codes[relations]]
         if len(self.rows):
-            place, is_more = looked_up(self.rows, walk * len(self.codes) + relations)
+            place, is_more = looked_up(self.rows, relations)
             weights += np.where(is_more, self.added[place], 0)
         return weights
 
@@ -186,146 +175,125 @@ class SynonymEdges(Struct, frozen=True, eq=False):
 
 
 class RandomWalk:
-    """Walks on one graph, several together, each over a copy of the graph of its own: node = walk × entities
-    + entity. adjacency: the relations that may be walked."""
+    """Walks on one graph. adjacency: the relations that may be walked."""
 
     def __init__(self, adjacency: Adjacency, edges: SynonymEdges) -> None:
         self.adjacency, self.edges = adjacency, edges
         self._entities = len(adjacency.indptr) - 1
-        self._at_once = 1 + CELLS // (1 + min(MOST_SLOTS, len(adjacency.neighbours)))
 
-    def bits(
-        self, starts: Sequence[Start], *, may_compile: bool = True
-    ) -> Iterator[tuple[NDArray[np.int64], Column]]:
-        """Of each walk (entities, thousandths of bits): log2 of the share of the mass that comes by, above
-        that of none. A seed has as much as the entity visited most: where the walk starts says nothing of it.
+    def bits(self, start: Start, memory: Column | None = None) -> tuple[NDArray[np.int64], Column]:
+        """(entities, thousandths of bits): log2 of the share of the mass that comes by, above that of none. A
+        seed has as much as the entity visited most: where the walk starts says nothing of it.
 
-        may_compile: where numba is loaded for paths, walks are its as well.
+        memory: (3, entities) of zeros, by which the walk is compiled.
         """
-        visits = self.visits_compiled if worth_compiling(0, allowed=may_compile) else self.visits
-        for first in range(0, len(starts), self._at_once):
-            part = starts[first : first + self._at_once]
-            walk = np.repeat(np.arange(len(part)), [len(seeds) for seeds, _, _ in part])
-            at = walk * self._entities + np.array([seed for seeds, _, _ in part for seed in seeds])
-            mass = (np.array([share for _, shares, _ in part for share in shares]) * MASS).astype(np.int64)
-            nodes, times = visits(at, mass, Guide.of_all([guide for _, _, guide in part]))
-            most, of_walk = np.ones(len(part), np.int64), nodes // self._entities
-            firsts = np.flatnonzero(begins(of_walk))
-            if len(firsts):
-                most[of_walk[firsts]] = np.maximum.reduceat(times, firsts)
-            others = ~found_in(np.sort(at), nodes)
-            share = np.concatenate([most[walk], times[others]]) / MASS
-            least = UNSEEN / max(1, self._entities)
-            bits = np.rint(MILLI * (np.log2(share + least) - math.log2(least))).astype(np.int64)
-            nodes = np.concatenate([at, nodes[others]])
-            order = np.argsort(nodes)
-            ends = np.searchsorted(nodes[order], np.arange(1, len(part)) * self._entities)
-            for rows in np.split(order, ends):
-                yield nodes[rows] % self._entities, bits[rows]
+        seeds, shares, guide = start
+        at, mass = np.array(seeds, np.int64), (np.array(shares) * MASS).astype(np.int64)
+        if memory is None:
+            entities, times = self.visits(at, mass, guide)
+        else:
+            entities, times = self.visits_compiled(at, mass, guide, memory)
+        others = ~found_in(np.sort(at), entities)
+        share = np.concatenate([np.full(len(at), times.max(initial=1)), times[others]]) / MASS
+        least = UNSEEN / max(1, self._entities)
+        bits = np.rint(MILLI * (np.log2(share + least) - math.log2(least))).astype(np.int64)
+        return np.concatenate([at, entities[others]]), bits
 
-    def visits(self, nodes: NDArray[np.int64], mass: Column, guide: Guide) -> Summed:
-        """(nodes, ascending; the mass that comes by at each in all steps). nodes: where walks start, which
-        does not count, each with its mass."""
-        walks, arrivals = len(guide.of_type), []
+    def visits(self, entities: NDArray[np.int64], mass: Column, guide: Guide) -> Summed:
+        """(entities, ascending; the mass that comes by at each in all steps). entities: where the walk
+        starts, which does not count, each with its mass."""
+        arrivals = []
         for _ in range(STEPS):
-            walk, entities = np.divmod(nodes, self._entities)
             slots, edges = _ranges(self.adjacency.indptr, entities), _ranges(self.edges.indptr, entities)
-            goes_on = (np.bincount(walk, slots[1] + edges[1], walks) <= MOST_SLOTS)[walk]
-            if not goes_on.all():
-                walk, mass = walk[goes_on], mass[goes_on]
-                slots, edges = ((first[goes_on], count[goes_on]) for first, count in (slots, edges))
-            owner, weight, reached = self._ahead(walk, slots, edges, guide)
+            if slots[1].sum() + edges[1].sum() > MOST_SLOTS:
+                break
+            owner, weight, reached = self._ahead(slots, edges, guide)
             whole = np.bincount(owner, weight, len(mass)).astype(np.int64)
             flow = (mass >> 1)[owner] * weight // whole[owner]
-            there = walk[owner] * self._entities + reached
-            nodes, mass = summed([(there, flow)], walks * self._entities)
-            arrivals.append((nodes, mass))
-        return summed(arrivals, walks * self._entities)
+            entities, mass = summed([(reached, flow)], self._entities)
+            arrivals.append((entities, mass))
+        return summed(arrivals, self._entities)
 
-    def visits_compiled(self, nodes: NDArray[np.int64], mass: Column, guide: Guide) -> Summed:
-        """The same as `visits`, one walk after the other, by machine code."""
+    def _ahead(
+        self, slots: Ranges, edges: Ranges, guide: Guide
+    ) -> tuple[NDArray[np.int64], Column, NDArray[np.int32]]:
+        """(whose, weight, where to) of every way on from entities with these ranges of slots and of edges."""
+        owner, ways = expanded(*slots)
+        its_owner, joins = expanded(*edges)
+        weight = guide.weights(self.adjacency.relations[ways])
+        return (
+            np.concatenate([owner, its_owner]),
+            np.concatenate([weight, self.edges.weights[joins]]),
+            np.concatenate([self.adjacency.neighbours[ways], self.edges.neighbours[joins]]),
+        )
+
+    def visits_compiled(
+        self, entities: NDArray[np.int64], mass: Column, guide: Guide, memory: Column
+    ) -> Summed:
+        """The same as `visits`, by machine code."""
         slots = self.adjacency.indptr, self.adjacency.neighbours, self.adjacency.relations
         edges = self.edges.indptr, self.edges.neighbours, self.edges.weights
         weights = guide.codes, guide.of_type, guide.rows, guide.added
         columns = (tuple([read_only(column) for column in part]) for part in (slots, edges, weights))
-        return Summed(*compiled(_visits)(*columns, nodes, mass))
-
-    def _ahead(
-        self, walk: NDArray[np.int64], slots: Ranges, edges: Ranges, guide: Guide
-    ) -> tuple[NDArray[np.int64], Column, NDArray[np.int32]]:
-        """(whose, weight, where to) of every way on from entities with these ranges of slots and of edges."""
-        owner, ways = expanded(*slots)
-        weight = guide.weights(walk[owner], self.adjacency.relations[ways])
-        reached = self.adjacency.neighbours[ways]
-        if edges[1].any():
-            its_owner, ways = expanded(*edges)
-            owner = np.concatenate([owner, its_owner])
-            weight = np.concatenate([weight, self.edges.weights[ways]])
-            reached = np.concatenate([reached, self.edges.neighbours[ways]])
-        return owner, weight, reached
+        return Summed(*compiled(_visits)(*columns, entities, mass, memory))
 
 
 def _visits(
     slots: tuple[NDArray[Any], ...],
     edges: tuple[NDArray[Any], ...],
     guide: tuple[NDArray[Any], ...],
-    nodes: NDArray[np.int64],
+    entities: NDArray[np.int64],
     mass: Column,
+    memory: Column,
 ) -> tuple[NDArray[np.int64], Column]:
-    """`RandomWalk.visits`. slots, edges, guide: columns of the adjacency, of SynonymEdges and of Guide."""
+    """`RandomWalk.visits`. slots, edges, guide: columns of the adjacency, of SynonymEdges and of Guide;
+    memory: (3, entities), zeros before and after."""
     (first_slot, neighbours, relations), (first_edge, joined, joins) = slots, edges
     codes, of_type, rows, added = guide
-    count, seed, total = len(first_slot) - 1, 0, 0
-    here, there, by = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
-    room = max(MOST_SLOTS, len(nodes))
-    at, onward, weight, end = np.empty((4, room), np.int64)
-    seen = np.empty(min(count, STEPS * MOST_SLOTS), np.int64)
-    visited, times = np.empty((2, len(of_type) * len(seen)), np.int64)
-    for walk in range(len(of_type)):
-        reached = found = 0
-        while seed < len(nodes) and nodes[seed] // count == walk:
-            at[reached] = nodes[seed] % count
-            here[at[reached]] = mass[seed]
-            seed, reached = seed + 1, reached + 1
-        for _ in range(STEPS):
-            ways = 0
-            for entity in at[:reached]:
-                ways += first_slot[entity + 1] - first_slot[entity]
-                ways += first_edge[entity + 1] - first_edge[entity]
-            if ways > MOST_SLOTS:
-                break
-            left, reached = reached, 0
-            for entity in at[:left]:
-                half, here[entity], whole, ways = here[entity] >> 1, 0, 0, 0
-                for slot in range(first_slot[entity], first_slot[entity + 1]):
-                    relation = relations[slot]
-                    weight[ways], end[ways] = of_type[walk, codes[relation]], neighbours[slot]
-                    if len(rows):
-                        place = np.searchsorted(rows, walk * len(codes) + relation)
-                        if place < len(rows) and rows[place] == walk * len(codes) + relation:
-                            weight[ways] += added[place]
-                    whole, ways = whole + weight[ways], ways + 1
-                for edge in range(first_edge[entity], first_edge[entity + 1]):
-                    weight[ways], end[ways] = joins[edge], joined[edge]
-                    whole, ways = whole + weight[ways], ways + 1
-                for way in range(ways):
-                    if not way or weight[way] != weight[way - 1]:  # divisions take longest
-                        flow = half * weight[way] // whole
-                    if flow and not there[end[way]]:
-                        onward[reached] = end[way]
-                        reached += 1
-                    there[end[way]] += flow
-            for entity in onward[:reached]:
-                if not by[entity]:
-                    seen[found] = entity
-                    found += 1
-                by[entity] += there[entity]
-            at, onward, here, there = onward, at, there, here
-        here[at[:reached]] = 0
-        for entity in np.sort(seen[:found]):
-            visited[total], times[total], by[entity] = walk * count + entity, by[entity], 0
-            total += 1
-    return visited[:total], times[:total]
+    here, there, by = memory[0], memory[1], memory[2]
+    reached, found = len(entities), 0
+    at, onward, weight, end = np.empty((4, max(MOST_SLOTS, reached)), np.int64)
+    seen = np.empty(min(len(by), STEPS * MOST_SLOTS), np.int64)
+    at[:reached], here[entities] = entities, mass
+    for _ in range(STEPS):
+        ways = 0
+        for entity in at[:reached]:
+            ways += first_slot[entity + 1] - first_slot[entity]
+            ways += first_edge[entity + 1] - first_edge[entity]
+        if ways > MOST_SLOTS:
+            break
+        left, reached = reached, 0
+        for entity in at[:left]:
+            half, here[entity], whole, ways = here[entity] >> 1, 0, 0, 0
+            for slot in range(first_slot[entity], first_slot[entity + 1]):
+                relation = relations[slot]
+                weight[ways], end[ways] = of_type[codes[relation]], neighbours[slot]
+                if len(rows):
+                    place = np.searchsorted(rows, relation)
+                    if place < len(rows) and rows[place] == relation:
+                        weight[ways] += added[place]
+                whole, ways = whole + weight[ways], ways + 1
+            for edge in range(first_edge[entity], first_edge[entity + 1]):
+                weight[ways], end[ways] = joins[edge], joined[edge]
+                whole, ways = whole + weight[ways], ways + 1
+            for way in range(ways):
+                if not way or weight[way] != weight[way - 1]:  # divisions take longest
+                    flow = half * weight[way] // whole
+                if flow and not there[end[way]]:
+                    onward[reached] = end[way]
+                    reached += 1
+                there[end[way]] += flow
+        for entity in onward[:reached]:
+            if not by[entity]:
+                seen[found] = entity
+                found += 1
+            by[entity] += there[entity]
+        at, onward, here, there = onward, at, there, here
+    here[at[:reached]] = 0
+    visited = np.sort(seen[:found])
+    times = by[visited]
+    by[visited] = 0
+    return visited, times
 
 
 def _ranges(indptr: NDArray[np.signedinteger[Any]], at: NDArray[np.int64]) -> Ranges:
