@@ -133,6 +133,10 @@ def test_what_was_decided_of_a_draft_is_kept() -> None:
     kept = new.decided_as(earlier)
     assert [entry.status for _, entry in kept.entries()] == [DRAFT, "rejected", CONFIRMED]
     assert (kept.confirm, kept.aliases[0].gain) == (("vocabulary",), 0.1)
+    setting = ChosenSetting(values={"hops": 4, "exclude_seeds": True}, status=CONFIRMED, gain=0.2)
+    refused = structs.replace(setting, status="rejected", gain=0.1)
+    assert patch(setting).decided_as(patch(refused)).settings[0].status == "rejected"
+    assert patch(setting).decided_as(patch(structs.replace(refused, status=DRAFT))) == patch(setting)
 
 
 def test_a_merge_takes_names_texts_and_relations_along() -> None:

@@ -267,7 +267,7 @@ def test_neighbours_without_a_key_of_their_own_are_entities(
         ),
         (
             "girl,tie,boy\nAnn,knows,Ben\nAnn,knows,Cy\nAnn,likes,Ben\nBen,knows,Ann\n",
-            "1 line at the top without a word that stands below",
+            "1 line at the top that may be column names",
         ),
     ],
 )

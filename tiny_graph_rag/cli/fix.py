@@ -103,9 +103,9 @@ def fix_command(
             allowed=evaluations,
             progress=lambda spent, what: bar(round(spent), what),
         )
-    if decided is not None:
+    if decided is not None and (kept := fixes.patch.decided_as(decided)) != fixes.patch:
         session.say("what is decided in {path} is kept", path=out.path)
-        fixes = replace(fixes, patch=fixes.patch.decided_as(decided))
+        fixes = replace(fixes, patch=kept)
     out.write([patch_text(fixes.patch, as_json=out.path is not None and out.path.suffix == ".json").encode()])
     content = fixes_json(fixes, knowledge, examples, given, session.made())
     session.show(details_lines(content) if details else fix_lines(content))

@@ -196,13 +196,14 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         )
 
     def decided_as(self, earlier: Patch) -> Patch:
-        """The same with what somebody decided of its drafts in an earlier one."""
+        """The same with what somebody decided in an earlier one: its drafts, and whatever was rejected."""
         known = {_change_of(entry): entry.status for _, entry in earlier.entries()}
+        statuses = [(entry, known.get(_change_of(entry), DRAFT)) for _, entry in self.entries()]
         decided = self.of(
-            msgspec.structs.replace(entry, status=known.get(_change_of(entry), DRAFT))
-            if entry.status == DRAFT
+            msgspec.structs.replace(entry, status=status)
+            if status == REJECTED or entry.status == DRAFT
             else entry
-            for _, entry in self.entries()
+            for entry, status in statuses
         )
         return msgspec.structs.replace(decided, confirm=earlier.confirm)
 
@@ -230,12 +231,15 @@ SECTIONS: dict[type[Entry], str] = {
 
 def _change_of(entry: Entry) -> tuple[str, ...]:
     """What an entry changes, whatever was measured of it."""
+    change: tuple[str, ...] = ids_of(entry)
     match entry:
         case Alias():
-            return (SECTIONS[type(entry)], entry.entity_id, entry.alias)
-        case Merge():
-            return ("merges", entry.keep_id, *entry.drop_ids)
-    return (SECTIONS[type(entry)], repr(entry))
+            change = (*change, entry.alias)
+        case Words():
+            change = (entry.type, *entry.words)
+        case ChosenSetting():
+            change = tuple(map(str, sorted(entry.values.items())))
+    return (SECTIONS[type(entry)], *change)
 
 
 def ids_of(entry: Entry) -> tuple[str, ...]:

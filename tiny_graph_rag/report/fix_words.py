@@ -14,7 +14,7 @@ from tiny_graph_rag.messages import counted, signed, t, three
 
 Json = Mapping[str, Any]
 
-PROVEN = "Proven: settings corrected for all tried, words on other questions"
+PROVEN = "Proven: settings, p corrected for all tried; words, measured on other questions"
 TO_JUDGE = "For you to judge: the score shows what it costs, not whether it is right"
 TO_ASK = "Ask: only somebody who knows the texts can answer"
 NOT_KEPT = "Not kept"

@@ -63,7 +63,9 @@ if TYPE_CHECKING:
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
-UNIQUE = "lines at the top without a word that stands below (taken as a relation; name columns by --columns)"
+UNIQUE = (
+    "lines at the top that may be column names (read as a relation; if so, name the columns with --columns)"
+)
 STRANGERS = "tables next to it whose entities are in no relation (left out)"
 
 
