@@ -80,7 +80,7 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
 GRAPH_ENDINGS = (
     *(".json", ".graphml", ".xml", ".gexf", ".gml", ".net", ".paj", ".html", ".htm", ".xlsx", ".parquet"),
     *(".tsv", ".csv", ".txt", ".nt", ".ttl", ".turtle", ".nq", ".trig", ".rdf", ".owl", ".jsonld"),
-    *(".sqlite", ".sqlite3", ".db", ".duckdb", ".cypher", ".cql", ".cyp", ".ged"),
+    *(".sqlite", ".sqlite3", ".db", ".duckdb", ".cypher", ".cql", ".cyp"),
     *(".pkl", ".pklz", ".pickle", ".gpickle"),
 )
 RESULTS_FIRST = b'"schema_version"'  # the first key of whatever this program writes of results

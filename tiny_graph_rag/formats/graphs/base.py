@@ -43,7 +43,6 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "refused": "refused:refuse",
         "HTML": "json_lists:read_page",
         "Neo4j (APOC JSON lines)": "programs:read_apoc",
-        "GEDCOM": "programs:read_gedcom",
         "GEXF": "graphml:read_gexf",
         "GML": "graphml:read_gml",
         "Pajek": "graphml:read_pajek",

@@ -16,11 +16,11 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from tiny_graph_rag.errors import GraphError, InputError, ServiceError, UsageError, json_kind, optional
-from tiny_graph_rag.files import check_declared, text_in
+from tiny_graph_rag.files import check_declared
 from tiny_graph_rag.formats.graphs.assembly import of_tables
 from tiny_graph_rag.formats.graphs.base import NONE, Columns, graph_format
 from tiny_graph_rag.formats.graphs.filling import LEXICAL, fill_entities, fill_relations
-from tiny_graph_rag.formats.graphs.json_lists import document_of, graph_of
+from tiny_graph_rag.formats.graphs.json_lists import document_of
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.formats.words import Role
@@ -104,39 +104,6 @@ def _parts(value: Any) -> Iterator[tuple[str, Record]]:
         return
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _parts(inner)
-
-
-# --- GEDCOM, in which genealogy programs save family trees
-
-_GEDCOM = re.compile(r"^[ \t]*([0-9]+)[ \t]+(?:(@[^@\n]+@)[ \t]+)?(\w+)[ \t]?(.*?)\r?$", re.M)
-FAMILY = (("spouse", "HUSB", "WIFE"), ("child", "HUSB", "CHIL"), ("child", "WIFE", "CHIL"))
-
-
-@graph_format("GEDCOM", "family trees", lambda head: head.text.startswith("0 HEAD"), suffixes=(".ged",))
-def read_gedcom(paths: Sequence[Path]) -> KnowledgeGraph:
-    """People with their spouses and children; when and where something happened to one is a detail."""
-    kinds: dict[str, list[dict[str, list[str]]]] = {}
-    record, event = {}, ""
-    for level, id, tag, value in _GEDCOM.findall(text_in(paths[0], others=True) or ""):
-        if level == "0":
-            record = {"id": [id]}
-            kinds.setdefault(tag, []).append(record)
-        elif value:
-            key = f"{event} {tag}" if level != "1" else tag
-            record.setdefault(key, []).append(value.replace("/", "").strip() if tag == "NAME" else value)
-        event = tag if level == "1" else event
-    people = [
-        {**{key: values[0] for key, values in one.items()}, "aliases": one.get("NAME", [])[1:]}
-        for one in kinds.get("INDI", ())
-    ]
-    relations = [
-        {"source": source, "relation": relation, "target": target}
-        for family in kinds.get("FAM", ())
-        for relation, one, other in FAMILY
-        for source in family.get(one, ())
-        for target in family.get(other, ())
-    ]
-    return graph_of(Rows(paths[0], "GEDCOM"), {"nodes": people, "edges": relations})
 
 
 # --- a graph that lies in Neo4j, or in what else speaks Bolt (Memgraph): a snapshot of it, in a file.

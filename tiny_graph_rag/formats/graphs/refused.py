@@ -36,6 +36,10 @@ RDF_JSON = (
     "RDF/JSON is not read. Save it as Turtle, with Apache Jena's "
     "riot --syntax=rdfjson --output=turtle {file} > {stem}.ttl"
 )
+GEDCOM = (
+    "GEDCOM is not read. Write a table with the header source,relation,target from it: of each FAM record a "
+    "line for HUSB and WIFE, and one for each parent and CHIL"
+)
 RESULT = (
     "this is the result of a query as text. Save it as JSON in Neo4j Browser, or read the database: "
     "convert -g neo4j://localhost -o {stem}-KG.json"
@@ -50,6 +54,7 @@ PICKLE = (
 # How the text of a file begins → why it is not read, and what to do.
 BEGINNINGS = {
     LFS_POINTER: LFS,
+    "0 HEAD": GEDCOM,
     r'(strict\s+)?(di)?graph\s*("[^"]*"|\w*)\s*\{': DOT,
     r"(var|let|const|window|module|export)\b[^\n=]*=?\s*[\[{]": SCRIPT,
     r'\{\s*"[^"]+"\s*:\s*\{\s*"[^"]+"\s*:\s*\[\s*\{[^{}\[]*"(uri|literal|bnode)"': RDF_JSON,
