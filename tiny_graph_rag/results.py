@@ -177,8 +177,8 @@ class Latency(Struct):
 
 class Summary(Slice, kw_only=True):
     """oracle_recall: reachable within h hops, the share of references that any ranking within the hops could
-    return; null where the hops bound nothing. causes: the verdicts, but references that only texts brought
-    near, and that were ranked low, count where the names of the question lose them. waterfall_gold_seeds:
+    return; null where the hops bound nothing. verdicts, waterfall: of what only texts brought near, but was
+    ranked low, the step at which the names of the question lose it. waterfall_gold_seeds:
     from the gold set's own seeds."""
 
     k: Some
@@ -191,7 +191,6 @@ class Summary(Slice, kw_only=True):
     estimated_cost_usd: float | None
     token_usage: Tokens | UnsetType = UNSET
     verdicts: dict[str, Count] | UnsetType = UNSET
-    causes: dict[str, Count] | UnsetType = UNSET
     waterfall: list[WaterfallStep] | UnsetType = UNSET
     waterfall_by_tag: dict[str, list[WaterfallStep]] | UnsetType = UNSET
     oracle_recall: Share | UnsetType | None = UNSET

@@ -413,7 +413,7 @@ def test_on_its_graph_a_run_gets_verdicts_and_what_lost_its_recall(own_folder: P
     verdicts = {"hit": 1, "not_in_graph": 1, "not_in_run": 2, "ranked_below_k": 1}
     assert found["summary"]["verdicts"] == verdicts
     lost = {step["step"]: step["loss"] for step in found["summary"]["waterfall"]}
-    assert lost == pytest.approx({"in graph": 1 / 6, "in run": 2 / 6, "room in k": 0, "recall@k": 0.25})
+    assert lost == pytest.approx({"in graph": 1 / 6, "in run": 2 / 6, "room in --top-k": 0, "recall@k": 0.25})
     assert found["summary"]["waterfall_by_tag"]["easy"][-1]["recall"] == 0.5
     of_second = [reference["verdict"] for reference in found["results"][1]["references"]]
     assert of_second == ["not_in_run", "not_in_run", "not_in_graph"]

@@ -297,7 +297,7 @@ def test_the_names_in_braces_are_those_of_the_english_text(language: str) -> Non
 
 def test_what_is_shown_was_found_at_all() -> None:
     assert len(set(in_python())) > 50
-    assert {"Save as CSV", "{n} questions", "path", "question linked to no entity"} <= set(in_page())
+    assert {"Save as CSV", "{n} questions", "path", "found by text"} <= set(in_page())
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
 def waterfall(*recalls: float) -> list[Json]:
     """What remains after each step → the summary's waterfall."""
     steps = (
-        *("in graph", "a seed linked", "reachable", "reachable within h hops"),
-        *("within depth", "room in k", "recall@k"),
+        *("in graph", "recognised by name", "reachable", "within --hops of a named entity"),
+        *("within depth", "room in --top-k", "recall@k"),
     )
     before = (1.0, *recalls)
     return [

@@ -344,7 +344,7 @@ def test_two_results_stand_side_by_side_with_what_flipped(browser, beside):
         page = found.page
         page.locator(".row", has_text="dread").click()
         text = page.locator(".compared-with").inner_text()
-        assert "farther than 1 hop → " in " ".join(text.split())
+        assert "farther than 1 hop from the named entities → " in " ".join(text.split())
         assert "rank" in text
         assert page.locator(".row", has_text="dread").locator(".flip.won").count() == 1
         assert page.locator(".flip").count() == 1

@@ -17,14 +17,14 @@ from tiny_graph_rag.study.results_file import system_of
 
 
 def write_results(path, values, *, verdicts=None, tags=None, groups=None, measure="recall@5", **head):
-    """values: question id → the measure's value. groups: as many questions as make one group. head: fields of
-    the document to change."""
+    """values: question id → the measure's value, or those of several. groups: as many questions as make one
+    group. head: fields of the document to change."""
     rows = [
         {
             "id": key,
             "query": f"{key}?",
             "tags": (tags or {}).get(key, []),
-            "metrics": {measure: value},
+            "metrics": value if isinstance(value, dict) else {measure: value},
             "references": [{"name": "R", "verdict": (verdicts or {}).get(key)}],
             **({"group": f"g{number // groups}"} if groups else {}),
         }
@@ -78,9 +78,21 @@ def test_every_mean_has_its_interval(run_cli, tmp_path) -> None:
 
 def test_identical_runs_give_p_of_one(run_cli, tmp_path) -> None:
     one = write_results(tmp_path / "one.json", {f"q{row}": row / 50 for row in range(50)})
-    row = compared(run_cli, tmp_path, one, one)["measures"]["recall@5"][1]
+    document = compared(run_cli, tmp_path, one, one)
+    assert document["verdicts"] == ["one (2) and one score the same on every question in every measure"]
+    row = document["measures"]["recall@5"][1]
     assert (row["p_randomisation"], row["p_holm"], row["difference"]) == (1.0, 1.0, 0.0)
-    # Of 50 questions none differs: those that do may be as rare as z² / (50 + z²), either way.
+    assert (row["low"], row["high"], row["reliable"]) == (0, 0, True)
+
+
+def test_systems_that_score_the_same_in_one_measure_may_differ_unseen(run_cli, tmp_path) -> None:
+    """Of 50 questions none differs: those that do may be as rare as z² / (50 + z²), either way."""
+    paths = []
+    for name, first in (("one", 0), ("two", 1)):
+        of_both = {f"q{row}": {"recall@5": row / 50, "mrr": int(row > first)} for row in range(50)}
+        both = {"measures": {measure: {"mean": 0, "n": 0} for measure in ("recall@5", "mrr")}}
+        paths.append(write_results(tmp_path / f"{name}.json", of_both, summary=both))
+    row = compared(run_cli, tmp_path, *paths)["measures"]["recall@5"][1]
     assert (row["low"], row["high"]) == pytest.approx((-0.0713, 0.0713), abs=1e-4)
 
 

@@ -117,9 +117,9 @@ def test_the_steps_are_maximum_matchings_and_add_up_to_what_recall_misses(world,
         total = len(items) + sum(not row for row in rows)
         reached = {
             "in graph": set(range(entities)),
-            "a seed linked": set(range(entities)) if seeds[question] else set(),
+            "recognised by name": set(range(entities)) if seeds[question] else set(),
             "reachable": set(distance),
-            "reachable within h hops": {key for key, hop in distance.items() if hop <= hops},
+            "within --hops of a named entity": {key for key, hop in distance.items() if hop <= hops},
             "within depth": set(run.entities[run.rows(question)].tolist()),
         }
         by_name = {step.step: step.recall for step in steps}
@@ -195,7 +195,7 @@ def test_a_retriever_that_does_not_walk_has_no_steps_of_walking() -> None:
     assert [(step.step, step.loss) for step in steps] == [
         ("in graph", 0.25),
         ("within depth", 0.25),
-        ("room in k", 0.25),
+        ("room in --top-k", 0.25),
         ("recall@k", 0.0),
     ]
 

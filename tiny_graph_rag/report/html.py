@@ -89,7 +89,6 @@ def results_page(
         measure, rows = worst_questions(document)
         data |= {
             "goldSteps": gold_steps(document["summary"]),
-            "hops": hops_of(document),
             "lead": [shown(sentence) for sentence in headline(document)],
             "counts": count_lines(document["summary"]),
             "worst": {"measure": measure, "rows": rows[:WORST_OPENED]},

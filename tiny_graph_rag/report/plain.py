@@ -22,12 +22,12 @@ LONGEST = 900  # characters of a paragraph or cell
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
 # Steps that only a retriever which walks has.
-OF_HOPS = ("reachable within h hops", "returned")
+OF_HOPS = ("within --hops of a named entity", "returned")
 # What became of a reference, as every report says it.
 VERDICT_WORDS = {
     "not_in_graph": "not in the graph",
-    "no_seed": "no entity of the question was recognised",
-    "unreachable": "no path from any seed",
+    "no_seed": "the question's entity was not recognised",
+    "unreachable": "no path from the named entities",
     "filtered": "removed by a filter option",
     "beyond_hops": "farther than --hops",
     "below_min_score": "score below retrieval.min_score",
@@ -127,11 +127,9 @@ def walked(summary: Json) -> bool:
     return not steps or any(step["step"] in OF_HOPS for step in steps)
 
 
-def step_words(step: str, cutoff: object, hops: int | None) -> str:
-    """A step of the waterfall with the k and the hops of its run, None where they are not known."""
-    if step == OF_HOPS[0] and hops is not None:
-        return t("reachable within {hops}", hops=counted(hops, "{n} hop", "{n} hops"))
-    return re.sub(r"(?<![a-z])k(?![a-z])", str(cutoff), t(step))
+def step_words(step: str, cutoff: object) -> str:
+    """A step of the waterfall with the k of its run."""
+    return f"recall@{cutoff}" if step == "recall@k" else t(step)
 
 
 def worst_by(measures: Sequence[str], cutoff: int | None = None) -> str:
@@ -169,22 +167,18 @@ def _known(measure: str) -> Measure | None:
     return Measure.parse(measure) if name in KINDS else None
 
 
-def verdict_words(
-    verdict: str, cutoff: object = "k", hops: int | None = None, *, is_cause: bool = False
-) -> str:
-    """A verdict of a results file as people read it, with the k and the hops of its run where given.
-
-    is_cause: as seen from the entities that the question names.
-    """
+def verdict_words(verdict: str, cutoff: object = "k", hops: int | None = None) -> str:
+    """A verdict of a results file as people read it, with the k and the hops of its run where given."""
     if verdict == "hit":
         return t("in the first {k}", k=cutoff)
     if verdict == "ranked_below_k":
         return t("ranked below {k}", k=cutoff)
-    if verdict == "no_seed" and is_cause:
-        return t("not recognised by name")
     if verdict == "beyond_hops" and hops is not None:
-        far = counted(hops, "farther than {n} hop", "farther than {n} hops")
-        return t("{far} from the named entities", far=far) if is_cause else far
+        return counted(
+            hops,
+            "farther than {n} hop from the named entities",
+            "farther than {n} hops from the named entities",
+        )
     return t(VERDICT_WORDS.get(verdict, verdict.replace("_", " ")))
 
 

@@ -196,15 +196,14 @@ def reference_lines(question: Json, hops: int | None = None) -> Iterator[str]:
 def end_words(reference: Json, hops: int | None = None) -> str:
     """What became of a missed reference, with the figure that tells how far off it is."""
     verdict, rank, hop = reference.get("verdict", "missed"), reference.get("rank"), reference.get("hop")
-    if verdict == "beyond_hops" and hop:
-        return counted(hop, "needs {n} hop", "needs {n} hops")
-    if verdict == "ranked_below_k" and rank and hop and hops is not None and hop > hops:
-        needs = counted(hop, "needs {n} hop", "needs {n} hops")
-        return t("at rank {n}, found without a path; {needs}", n=rank, needs=needs)
-    if verdict == "ranked_below_k" and rank:
+    is_far = verdict == "beyond_hops" or bool(rank and hop and hops is not None and hop > hops)
+    if rank and verdict == "ranked_below_k" and not is_far:
         return t("at rank {n}", n=rank)
-    if verdict == "no_seed":
-        return no_seed_words(reference.get("tried") or ())
+    words = counted(hop, "needs {n} hop", "needs {n} hops") if is_far and hop else verdict_words(verdict)
+    if rank:
+        return t("at rank {n}, found by text; {why}", n=rank, why=words)
+    if verdict == "no_seed" and reference.get("tried"):
+        return no_seed_words(reference["tried"])
     if verdict == "not_in_graph":
         from tiny_graph_rag.graph.nearest import joined_names
 
@@ -213,7 +212,7 @@ def end_words(reference: Json, hops: int | None = None) -> str:
             return t("several names in one; put ';' between them: {names}", names="; ".join(joined))
         if near:
             return t("not in the graph; nearest names: {names}", names=", ".join(near[:3]))
-    return verdict_words(verdict, hops=hops)
+    return words if is_far and hop else verdict_words(verdict, hops=hops)
 
 
 def seed_of(ranked: Json, linked: Sequence[Json]) -> Json | None:

@@ -180,7 +180,7 @@ def _waterfall(content: Json, level: int) -> Iterator[Block]:
     heads = [t("step"), t("as run") if from_gold else t("recall"), t("points lost"), t("references lost")]
     rows = [
         [
-            step_words(step["step"], summary["k"], hops_of(content)),
+            step_words(step["step"], summary["k"]),
             three(step["recall"]),
             points_lost(step["loss"]),
             f"{step['references']:,}" if "references" in step else "–",
@@ -193,15 +193,6 @@ def _waterfall(content: Json, level: int) -> Iterator[Block]:
             row.append(three(from_gold.get(step["step"])))
     yield Heading(t("Where recall is lost"), level)
     yield View(tuple(heads), tuple(map(tuple, rows)))
-    far = (summary.get("causes") or summary.get("verdicts") or {}).get("beyond_hops", 0)
-    if far != (summary.get("verdicts") or {}).get("beyond_hops", 0):
-        yield Paragraph(
-            counted(
-                far,
-                "Counted from all seeds. From the named entities alone, {n} reference lies beyond --hops.",
-                "Counted from all seeds. From the named entities alone, {n} references lie beyond --hops.",
-            )
-        )
 
 
 def gold_steps(summary: Json) -> list[Json]:

@@ -15,20 +15,16 @@ from msgspec import Struct
 from tiny_graph_rag.messages import Said, said, verbatim
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.study.explanation import Explanation
-from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
+from tiny_graph_rag.study.waterfall import NAMED, RETURNED, ROOM, WITHIN_HOPS
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
 
 LARGEST_LOSS = "Most is lost at the step '{step}': {points} of 100 points of recall. {remedy}"
-BY_NAMES = (
-    "The largest part of the missed references is lost at the step '{step}', counted from the entities that "
-    "the questions name: {points} of 100 points of recall. {remedy}"
-)
 REMEDY = {
     "in graph": "These references are not in the graph. `validate --fix-suggestions` proposes names that "
     "are; otherwise add aliases or the missing entities.",
-    "a seed linked": "What these questions name was not recognised. Add the words that people use as "
+    NAMED: "What these questions name was not recognised. Add the words that people use as "
     "aliases to the graph.",
     "reachable": "No path leads from the seeds to these references. Check that the questions link to the "
     "right entities, and that the graph has the relations between them.",
@@ -40,12 +36,12 @@ REMEDY = {
     "within depth": "These references were reached but not returned; raise retrieval.depth.",
     "in run": "The retriever did not return these references at all: ask it for longer lists, and check "
     "that it uses the graph's names.",
-    "room in k": "These questions have more references than k; use a larger --top-k.",
-    "recall@k": "These references were retrieved but ranked below k. A vocabulary file may rank them "
+    ROOM: "These questions have more references than ranks; use a larger --top-k.",
+    "recall@k": "These references were retrieved but ranked below --top-k. A vocabulary file may rank them "
     "higher; a larger --top-k includes them.",
 }
 # Of a retriever that walks no relations, one of the user's own among them.
-RANKED_BY_ITSELF = "These references were retrieved but ranked below k. A larger --top-k includes them."
+RANKED_BY_ITSELF = "These references were retrieved but ranked below --top-k. A larger --top-k includes them."
 UNWALKED = {"recall@k": RANKED_BY_ITSELF}
 BETTER_LINKING = (
     "With the gold set's own seeds, {measure} would be {gain} higher ({n} questions): improve linking "
@@ -84,7 +80,7 @@ def _decided(decision: Decision | None) -> Iterator[Advice]:
     if decision is None:
         return
     record = None if decision.recommended is None else decision.tried[decision.recommended]
-    if (record is not None and not record.settings) or decision.best == 0:
+    if decision.best == 0 if record is None else not record.settings:
         return  # nothing better than today's, whose place is the first
     evidence: dict[str, float | str | None] = {"measure": decision.measure, "questions": decision.questions}
     if record is not None:
@@ -112,7 +108,7 @@ def not_recognised(found: Explanation) -> Iterator[Advice]:
 
 def largest_loss(found: Explanation) -> Iterator[Advice]:
     """The step that loses most, and what would win it back."""
-    worst = max(found.lost, key=lambda step: step.loss)
+    worst = max(found.waterfall, key=lambda step: step.loss)
     if worst.loss >= WORTH_SAYING:
         remedies = REMEDY if found.diagnosis.limits.walks else REMEDY | UNWALKED
         # As tables have it.
@@ -120,10 +116,7 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
         yield Advice(
             "largest loss",
             said(
-                LARGEST_LOSS if found.lost == found.waterfall else BY_NAMES,
-                step=step,
-                points=f"{100 * worst.loss:.1f}",
-                remedy=said(remedies[worst.step]),
+                LARGEST_LOSS, step=step, points=f"{100 * worst.loss:.1f}", remedy=said(remedies[worst.step])
             ),
             {"step": worst.step, "loss": worst.loss},
         )

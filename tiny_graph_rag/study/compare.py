@@ -16,6 +16,7 @@ from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.paired import (
     EQUAL,
+    Interval,
     changes,
     difference_p,
     holm,
@@ -74,6 +75,7 @@ ALIKE = (
     "true difference of {smallest} would be detected in 80 % of cases (before correction)"
 )
 ALIKE_BY_FEW = "{name} and {baseline} don't differ significantly in any measure ({figures})"
+SAME = "{name} and {baseline} score the same on every question in every measure"
 MIXED = "{name} is significantly better than {baseline} in {better}, significantly worse in {worse}"
 BETTER = "{name} is significantly better than {baseline}: {figures}"
 WORSE = "{name} is significantly worse than {baseline}: {figures}"
@@ -119,6 +121,8 @@ class Comparison:
 
         if better and worse:
             return said(MIXED, **both, better=figures(better[0]), worse=figures(worse[0]))
+        if all(row.low == row.high == 0 for row in rows.values()):
+            return said(SAME, **both)
         if not sure:
             most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
             n, smallest = f"{rows[most].n:,}", rows[most].smallest
@@ -228,7 +232,10 @@ def compared_rows(
     found = [Compared(systems[0].name, n, first.mean, first.low, first.high, mean_reliable=first.reliable)]
     for system, column, mean in zip(systems[1:], columns[1:], own[1:], strict=True):
         change = changes(columns[0], column)
-        between = interval(change, span=parsed.span, groups=mine)
+        one, other = systems[0].columns, system.columns
+        equal = (np.array_equal(one[name], other.get(name, ()), equal_nan=True) for name in one)
+        unseen = interval(change, span=parsed.span, groups=mine)
+        between = Interval(0.0, 0.0, reliable=True) if all(equal) else unseen  # of a system and its copy
         found.append(
             Compared(
                 system.name,

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, short_repr, stretches, unique
+from tiny_graph_rag.columns.arrays import distinct, found_in, short_repr, stretches, unique
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
@@ -35,6 +35,8 @@ from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.trials import Trials
 from tiny_graph_rag.study.verdicts import diagnose
 from tiny_graph_rag.study.waterfall import (
+    FROM_SEEDS,
+    WITHIN_HOPS,
     Diagnosis,
     Limits,
     Verdict,
@@ -98,17 +100,17 @@ def gold_links(
 
 def reached_by_names(
     trials: Trials, linked: Sequence[LinkedQuestion], run: Run, found: Diagnosis, config: Config
-) -> NDArray[np.int8]:
-    """(items,): the verdicts, but of what was missed in a question with seeds by text: how far paths from the
-    seeds that it names lead, BELOW_DEPTH where they lead to it within the hops. What is listed without the
-    cost of a seed by text was reached by them."""
+) -> Diagnosis:
+    """The same, but of what was missed in a question with seeds by text: how far paths from the seeds that it
+    names lead, BELOW_DEPTH where they lead to it within the hops. What is listed without the cost of a seed
+    by text was reached by them."""
     is_open, prices = found.verdicts != Verdict.HIT, config.ranking
     if run.parts is not None and min(prices.text_seed, prices.untyped_text_seed) > 1e-6:
         is_open &= np.append(run.parts[:, 0], 1)[found.rows] > 0  # row -1: not listed
     missed = unique(found.questions[is_open]).tolist()
     rows = [row for row in missed if linked[row].by_text]
     named = [replace(linked[row], seeds=linked[row].named) for row in rows]
-    return _verdicts_again(trials, named, rows, Run.empty(len(rows)), found)
+    return _again(trials, named, rows, Run.empty(len(rows)), found)
 
 
 def from_gold_seeds(
@@ -127,8 +129,7 @@ def from_gold_seeds(
     ideal: tuple[WaterfallStep, ...] = ()
     if len(other) <= ASKED_AGAIN:
         asked = [gold[row] for row in other]
-        again = _verdicts_again(trials, asked, other, retriever.retrieve(asked), found)
-        ideal = found.waterfalls({"": rows}, again)[""]
+        ideal = _again(trials, asked, other, retriever.retrieve(asked), found).waterfalls({"": rows})[""]
     named = [{seed.entity for seed in linked[row].named} for row in rows.tolist()]
     given = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
     common = [len(one & two) for one, two in zip(named, given, strict=True)]
@@ -143,19 +144,22 @@ def from_gold_seeds(
     )
 
 
-def _verdicts_again(
+def _again(
     trials: Trials,
     asked: Sequence[LinkedQuestion],
     rows: Sequence[int],
     run: Run,
     found: Diagnosis,
-) -> NDArray[np.int8]:
-    """(items,): the verdicts, those of the questions `rows` by this run from these seeds."""
-    verdicts, judgments = found.verdicts.copy(), trials.judgments
+) -> Diagnosis:
+    """The same, but of the questions `rows`: what became of their references by this run from these seeds."""
+    judgments = trials.judgments
     mine = judgments.of_questions(np.array(rows, dtype=np.int64))
     again = diagnose(trials.graph, asked, run, mine, judge(run, mine), found.limits, found.cutoff)
-    verdicts[stretches(judgments.item_offsets[rows], judgments.relevant[rows])] = again.verdicts
-    return verdicts
+    items = stretches(judgments.item_offsets[rows], judgments.relevant[rows])
+    columns = {name: getattr(found, name).copy() for name in FROM_SEEDS}
+    for name, column in columns.items():
+        column[items] = getattr(again, name)
+    return replace(found, **columns)
 
 
 def _weights(question: LinkedQuestion) -> dict[tuple[int, bool], float]:
@@ -191,16 +195,15 @@ NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: se
 
 
 class Explanation(Struct, frozen=True, eq=False):
-    """verdicts, causes: of references as written, as run and as `waterfall.causes` has them; lost: the
-    waterfall of the causes. gold_seeds: None where the gold set names no seeds, or the retriever needs none.
-    unlinked: None where the names of the questions were recognised, or need not be. nearest: name that the
-    graph lacks → the names most like it. missed: row of the diagnosis → the relations of a path that would
-    have reached it."""
+    """diagnosis: as `waterfall.causes` has it; verdicts: of references as written. oracle_recall: the share
+    of references that any ranking from all seeds could return; None where hops bound nothing. gold_seeds:
+    None where the gold set names no seeds, or the retriever needs none. unlinked: None where the names of the
+    questions were recognised, or need not be. nearest: name that the graph lacks → the names most like it.
+    missed: row of the diagnosis → the relations of a path that would have reached it."""
 
     diagnosis: Diagnosis
     verdicts: dict[str, int]
-    causes: dict[str, int]
-    lost: tuple[WaterfallStep, ...]
+    oracle_recall: float | None
     waterfall: tuple[WaterfallStep, ...]
     waterfall_by_tag: dict[str, tuple[WaterfallStep, ...]]
     gold_seeds: GoldSeeds | None
@@ -245,25 +248,25 @@ def explain(
     gold = gold_links(graph, trials.names, examples.examples, linked)
     given = [question.seed_entities is not None for question in examples]
     found = diagnose(graph, linked, run, judgments, judged, limits, cutoff)
-    every = {"": np.arange(len(relevant))}
-    parts = {**every, **rows_by_tag([example.tags for example in examples])}
-    by_tag = found.waterfalls(parts)
-    at_fault, gold_seeds, unlinked = found.verdicts, None, None
+    parts = {"": np.arange(len(relevant)), **rows_by_tag([example.tags for example in examples])}
+    as_run = found.waterfalls(parts)[""]
+    gold_seeds, unlinked = None, None
     is_misnamed = np.zeros(len(relevant), dtype=bool)  # links to none of its gold seeds by name
     for row, (one, other) in enumerate(zip(gold, linked, strict=True)):
         seeds = {seed.entity for seed in one.seeds} if given[row] else set()
         is_misnamed[row] = bool(seeds) and seeds.isdisjoint(seed.entity for seed in other.named)
     if limits.walks:
         rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
-        at_fault = causes(found, reached_by_names(trials, linked, run, found, config), is_misnamed)
+        if limits.strict:
+            found = causes(found, reached_by_names(trials, linked, run, found, config), is_misnamed)
         gold_seeds = from_gold_seeds(trials, retriever, linked, gold, rows, found)
         if config.retrieval.linker not in ("gold", "none"):
             unlinked = unlinked_questions(examples.examples, questions, relevant)
+    by_tag = found.waterfalls(parts)
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found.verdicts, judgments),
-        causes=_reference_verdicts(at_fault, judgments),
-        lost=found.waterfalls(every, at_fault)[""],
+        oracle_recall=next((step.recall for step in as_run if step.step == WITHIN_HOPS), None),
         waterfall=by_tag.pop(""),
         waterfall_by_tag=by_tag,
         gold_seeds=gold_seeds,
@@ -301,12 +304,16 @@ def missed_walks(
     Of the first 200 questions that miss something within reach. A walk that filters lengthen is left out:
     the shortest one isn't the one that was closed to retrieval.
     """
-    missed = np.flatnonzero(found.beyond_hops | (found.verdicts == Verdict.BELOW_DEPTH))
+    is_far = found_in(np.array([Verdict.BEYOND_HOPS, Verdict.BELOW_DEPTH]), found.verdicts)
+    if found.limits.hops is not None:  # a part of a hybrid that doesn't walk ranked it
+        is_far |= (found.verdicts == Verdict.RANKED_BELOW_K) & (found.hops > found.limits.hops)
+    missed = np.flatnonzero(is_far)
     walks: dict[int, list[int]] = {}
     questions = found.questions[missed]
     for question in distinct(questions)[0][:QUESTIONS_WALKED].tolist():
         items = missed[questions == question].tolist()
-        seeds = [seed.entity for seed in linked[question].seeds]
+        of_names = linked[question].named if found.limits.strict else ()
+        seeds = [seed.entity for seed in of_names or linked[question].seeds]
         targets = distinct(found.entities[items])[0].tolist()
         mine = shortest_paths(graph.adjacency, graph.name_rank, seeds, targets)
         for item in items:

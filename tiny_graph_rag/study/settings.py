@@ -293,7 +293,7 @@ def tried_by_eval(evaluation: Evaluation) -> Decision | None:
 def _quick(evaluation: Evaluation) -> Iterator[tuple[dict[str, Any], str]]:
     """(changed settings, the loss that they are tried for), of those that could help against one that
     occurs; hop limits always."""
-    occur = evaluation.explanation.causes
+    occur = evaluation.explanation.verdicts
 
     def first_of(*verdicts: Verdict) -> str:
         return next((str(verdict) for verdict in verdicts if occur.get(str(verdict))), "")

@@ -11,6 +11,7 @@ from enum import IntEnum
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import found_in
@@ -64,14 +65,15 @@ class Limits(Struct, frozen=True, eq=False):
     depth: int | None = None
 
 
-WITHIN_HOPS = "reachable within h hops"
+NAMED = "recognised by name"
+WITHIN_HOPS = "within --hops of a named entity"
 RETURNED = "returned"
-ROOM = "room in k"
+ROOM = "room in --top-k"
 
 # The verdicts that each step takes away. Steps that a retriever doesn't have are left out below.
 _STEPS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
     ("in graph", (Verdict.NOT_IN_GRAPH,)),
-    ("a seed linked", (Verdict.NO_SEED,)),
+    (NAMED, (Verdict.NO_SEED,)),
     ("reachable", (Verdict.UNREACHABLE,)),
     ("past filters", (Verdict.FILTERED,)),
     (WITHIN_HOPS, (Verdict.BEYOND_HOPS,)),
@@ -82,7 +84,7 @@ _STEPS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
     (ROOM, ()),
     ("recall@k", (Verdict.RANKED_BELOW_K,)),
 )
-_OF_A_WALK = ("a seed linked", "reachable", WITHIN_HOPS)  # nothing is found but by a path within the hops
+_OF_A_WALK = (NAMED, "reachable", WITHIN_HOPS)  # nothing is found but by a path within the hops
 _WHERE_TAKEN = ("past filters", "above min-score", "in run")
 
 
@@ -106,9 +108,9 @@ def waterfalls(
     """The steps over the questions of each part. table: as `verdict_table` has it; relevant: (questions,),
     relevant items of each.
 
-    "past filters", "above min-score" and "in run" are there where they took something anywhere; "a seed
-    linked", "reachable" and "reachable within h hops" where the retriever returns nothing but what it walks
-    to, "returned" where it walks and returns more; "within depth" where the depth is known.
+    "past filters", "above min-score" and "in run" are there where they took something anywhere; "recognised
+    by name", "reachable" and "within --hops of a named entity" where the retriever returns nothing but what
+    it walks to, "returned" where it walks and returns more; "within depth" where the depth is known.
     """
     walks_alone = limits.walks and limits.strict
     no_room = np.maximum(table[:, [Verdict.RANKED_BELOW_K, Verdict.HIT]].sum(axis=1) - cutoff, 0)
@@ -155,44 +157,35 @@ class Diagnosis(Struct, frozen=True, eq=False):
     relevant: NDArray[np.int64]
 
     @property
-    def beyond_hops(self) -> NDArray[np.bool_]:
-        """(items,) missed and farther than the hops: not returned, or ranked below k by a part of a hybrid
-        that doesn't walk."""
-        lost = self.verdicts == Verdict.BEYOND_HOPS
-        if self.limits.hops is not None:
-            lost |= (self.verdicts == Verdict.RANKED_BELOW_K) & (self.hops > self.limits.hops)
-        return np.asarray(lost, dtype=np.bool_)
-
-    @property
     def questions(self) -> NDArray[np.int64]:
         """(items,) the question of each."""
         return np.repeat(np.arange(len(self.relevant)), self.relevant)
 
-    def waterfalls(
-        self, parts: Mapping[str, NDArray[np.int64]], verdicts: NDArray[np.int8] | None = None
-    ) -> dict[str, tuple[WaterfallStep, ...]]:
-        """The steps over the questions of each part. verdicts: in place of its own."""
-        table = verdict_table(self.verdicts if verdicts is None else verdicts, self.relevant)
+    def waterfalls(self, parts: Mapping[str, NDArray[np.int64]]) -> dict[str, tuple[WaterfallStep, ...]]:
+        """The steps over the questions of each part."""
+        table = verdict_table(self.verdicts, self.relevant)
         return waterfalls(table, self.relevant, self.limits, self.cutoff, parts)
 
 
 LATE = (Verdict.BELOW_MIN_SCORE, Verdict.BELOW_DEPTH, Verdict.RANKED_BELOW_K)
+FROM_SEEDS = ("verdicts", "entities", "hops")  # of a diagnosis: what depends on where paths begin
 OF_NAMES = (Verdict.NO_SEED, Verdict.UNREACHABLE, Verdict.BEYOND_HOPS)
 
 
-def causes(found: Diagnosis, by_names: NDArray[np.int8], is_misnamed: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """(items,): the verdicts, but of what was missed and the names of the question lose at an earlier step,
-    that step: texts brought it nearer, though not near enough.
+def causes(found: Diagnosis, by_names: Diagnosis, is_misnamed: NDArray[np.bool_]) -> Diagnosis:
+    """What became of each reference, but of what was missed and the names of the question lose at an earlier
+    step, that step: texts brought it nearer, though not near enough.
 
-    by_names: (items,), the verdicts without the seeds by text. is_misnamed: (questions,) that link to none
-    of their gold seeds by name.
+    by_names: without the seeds by text. is_misnamed: (questions,) that link to none of their gold seeds by
+    name.
     """
-    verdicts = found.verdicts.copy()
-    is_missed = found_in(np.array(sorted((*OF_NAMES, *LATE))), verdicts)
-    is_far = is_missed & found_in(np.array(sorted(OF_NAMES)), by_names)
-    verdicts[is_far] = np.minimum(verdicts, by_names)[is_far]
-    verdicts[is_missed & is_misnamed[found.questions]] = Verdict.NO_SEED
-    return verdicts
+    of_names, late = (np.array(sorted(some)) for some in (OF_NAMES, (*OF_NAMES, *LATE)))
+    is_missed, is_lost = found_in(late, found.verdicts), found_in(of_names, by_names.verdicts)
+    is_earlier = is_lost & (by_names.verdicts < found.verdicts)
+    taken = is_missed & (is_earlier | (by_names.verdicts == found.verdicts))
+    at_fault = {name: np.where(taken, getattr(by_names, name), getattr(found, name)) for name in FROM_SEEDS}
+    at_fault["verdicts"][is_missed & is_misnamed[found.questions]] = Verdict.NO_SEED
+    return replace(found, **at_fault)
 
 
 def verdict_table(verdicts: NDArray[np.int8], relevant: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -34,9 +34,9 @@ from tiny_graph_rag.results import Entity, Question, Reference, as_read, encoded
 from tiny_graph_rag.run import Relation
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
-from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Verdict
+from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, Verdict
 
-EXPLAINED = ("verdicts", "causes", "waterfall", "waterfall_by_tag", "ties")
+EXPLAINED = ("verdicts", "oracle_recall", "waterfall", "waterfall_by_tag", "ties")
 VERDICTS = tuple(map(str, Verdict))
 OWN_FIELDS = ("error", "answer", "context", "usage")
 
@@ -99,9 +99,6 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
             lambda measure: mean_of(measure.compute(evaluation.judged)).mean,
         ),
         **{name: getattr(explained, name) for name in EXPLAINED},
-        "oracle_recall": next(
-            (step.recall for step in explained.waterfall if step.step == WITHIN_HOPS), None
-        ),
         "waterfall_gold_seeds": (linking.pop("from_gold") or None) if linking else None,
         "linking": linking,
         "recommendations": [

@@ -137,10 +137,13 @@ function rankShown(reference, question) {
 function evidence(reference, question, data) {
   const parts = [];
   const list = (words, names) => el("p", {}, `${words}: `, names.map((text, at) => [at ? ", " : "", name(text, 60)]));
-  if (reference.rank) parts.push(el("p", {}, `${t("rank {n}", { n: reference.rank })}${reference.hop >= 0 && reference.hop !== null && reference.hop !== undefined ? `, ${plural(reference.hop, "hop")}` : ""}`));
-  else if (reference.verdict === "beyond_hops" && reference.hop > 0) parts.push(el("p", {}, t("needs {hops}", { hops: plural(reference.hop, "hop") })));
-  else if (reference.verdict === "unreachable") parts.push(el("p", {}, t("no path from any seed")));
-  else if (reference.verdict === "no_seed") parts.push(el("p", {}, t("question linked to no entity")));
+  const isFar = reference.verdict === "beyond_hops", isListed = ["hit", "ranked_below_k"].includes(reference.verdict);
+  const hops = reference.hop > 0 || (reference.hop === 0 && !isFar) ? plural(reference.hop, "hop") : "";
+  const facts = [
+    reference.rank && t("rank {n}", { n: reference.rank }), reference.rank && !isListed && t("found by text"),
+    hops && isFar && t("needs {hops}", { hops }), hops && isListed && hops,
+  ].filter(Boolean);
+  if (facts.length) parts.push(el("p", {}, facts.join(", ")));
   if (reference.tried?.length) parts.push(list(t("looked for"), reference.tried));
   if (reference.path?.length) parts.push(el("p", { class: "way" }, walkWords(reference.path, data.nameOf)));
   if (reference.nearest?.length) parts.push(list(t("nearest names"), reference.nearest));

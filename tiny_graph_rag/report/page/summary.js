@@ -2,15 +2,15 @@
 
 const STEPS = {
   "in graph": "the reference is an entity of the graph",
-  "a seed linked": "its question was linked to an entity",
-  reachable: "a path leads to it from a seed",
+  "recognised by name": "an entity that its question names was recognised",
+  reachable: "a path leads to it from such an entity",
   "past filters": "not removed by a filter option",
-  "reachable within h hops": "any ranking within the hop limit could return it",
+  "within --hops of a named entity": "near enough to be reached by a path",
   returned: "found by a path within the hops or by another part of the retriever",
   "above min-score": "its score is not below retrieval.min_score",
   "within depth": "among the entities returned",
   "in run": "returned at all",
-  "room in k": "the first k have room for it",
+  "room in --top-k": "there are no more references than ranks",
 };
 
 function masthead(data) {
@@ -109,7 +109,7 @@ function lossSection(data, state) {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
     const others = state.tag || !data.extra.goldSteps.length ? [] : [[t("gold seeds"), data.extra.goldSteps]];
     body.replaceChildren(
-      ...(known(mine) ? [waterfallTable(mine, others, state.tag, summary.k, data.extra.hops)] : []));
+      ...(known(mine) ? [waterfallTable(mine, others, state.tag, summary.k)] : []));
   };
   draw();
   if (summary.waterfall_by_tag) state.listeners.push(draw);
@@ -141,10 +141,8 @@ function lossNotes({ linking, ties }) {
 }
 
 // others: the same from other seeds, as [name, steps]. meanings: of the steps, which speak of entities.
-function waterfallTable(steps, others, tag, k, hops, meanings = STEPS) {
-  const stepWords = (words) => words === "reachable within h hops" && Number.isInteger(hops)
-    ? t("reachable within {hops}", { hops: plural(hops, "hop") })
-    : t(words).replace(/(?<![a-z])k(?![a-z])/g, k ?? "k");
+function waterfallTable(steps, others, tag, k, meanings = STEPS) {
+  const stepWords = (words) => words === "recall@k" ? `recall@${k ?? "k"}` : t(words);
   const rows = steps.map((step) =>
     el("tr", {},
       el("th", { scope: "row" }, stepWords(step.step), meanings[step.step] && el("span", { class: "small" }, stepWords(meanings[step.step]))),

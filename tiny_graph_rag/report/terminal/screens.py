@@ -159,9 +159,7 @@ def _weakest_and_losses(content: Json) -> Iterator[str]:
 def _losses(content: Json) -> list[str]:
     """How many references were found, and what became of the others, the most frequent first."""
     summary = content["summary"]
-    is_cause = "causes" in summary  # not of an external run
-    verdicts = summary["causes"] if is_cause else summary.get("verdicts") or {}
-    verdicts = {name: count for name, count in verdicts.items() if count}
+    verdicts = {name: count for name, count in (summary.get("verdicts") or {}).items() if count}
     total, hits = sum(verdicts.values()), verdicts.pop("hit", 0)
     if not total:
         return []
@@ -171,7 +169,7 @@ def _losses(content: Json) -> list[str]:
         counted(total, "{n} reference: {found} found", "{n} references: {found} found", found=f"{hits:,}")
     ]
     for name in sorted(verdicts, key=lambda name: -verdicts[name])[:LOSSES_SHOWN]:
-        words = verdict_words(name, summary["k"], hops, is_cause=is_cause)
+        words = verdict_words(name, summary["k"], hops)
         lines.append(f"{verdicts[name]:>5,}  {words}")
     return lines
 
