@@ -91,6 +91,9 @@ def test_tools_refuse_files_outside_and_say_what_is_wrong(tale: Path) -> None:
         assert "q9" in await refused("query", **both, id="q9")
         assert "unknown retriever" in await refused("eval", **both, retriever="bsf")
         assert "needs an API" in await refused("eval", **both, linker="llm")
+        told = await refused("eval", **both, hop=3)
+        assert "unknown hop; it takes: graph, dataset, hops, retriever, linker, measures" in told
+        assert "unknown all; it takes: " in await refused("files", all=True)
         for name in ("../up", "a/b", "", "a.b", "x" * 100):
             assert "wanted letters" in await refused("generate", graph="tale-KG.json", name=name)
 

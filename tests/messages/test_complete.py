@@ -96,7 +96,7 @@ BY_NAME = {
         *("linking", "rewriting", "answering", "judging", "judging by embeddings"),
         *("retrieving", "retrievers", "sweeping", "evaluations"),
         *(HOW_TO_TURN_ON, drafts.TO_JUDGE, drafts.FAVOURS, drafts.LEAVES_THE_MEANS),
-        *(drafts.EMPTY, drafts.EMPTY_MANY),
+        drafts.EMPTY,
     ),
     *(text for one, many, _ in drafts.REMARKS for text in (one, many)),
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),

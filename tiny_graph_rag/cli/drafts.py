@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.options import RETRIEVING, Graph, comma_list, option, to_file
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, shell_command
-from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
+from tiny_graph_rag.errors import UsageError, amount, optional
 from tiny_graph_rag.formats.gold.drafts import Draft, draft_lines, is_draft, judged_in, read_drafts
 from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path, judged_otherwise
 from tiny_graph_rag.gold.examples import EvalSet
@@ -139,19 +138,15 @@ def _check_judgments(path: Path, examples: EvalSet) -> None:
 
 FEW_IDS = 10
 EMPTY = (
-    "{n} question has no reference and leaves every mean, which raises it; look at it again under "
-    "“show: no reference”"
-)
-EMPTY_MANY = (
-    "{n} questions have no reference and leave every mean, which raises it; look at them again under "
-    "“show: no reference”"
+    "questions without a reference leave every mean, which raises it; look at them again under "
+    "“show: no reference”: {n} ({ids})"
 )
 
 
 @command("curate")
 def curate_command(
     session: Session,
-    dataset: Annotated[Path, option("Draft of `recommend`, questions, or a gold set to review.")],
+    dataset: Annotated[Path, option("Draft of `recommend` or `dataset from`, or questions.")],
     graph: Graph = None,
     annotator: Annotated[str, option("Name of the reviewer.", default="entered on the page")] = "",
     port: Annotated[
@@ -165,8 +160,7 @@ def curate_command(
 ) -> None:
     """Review a draft in the browser. Each decision is saved immediately."""
     for package in ("starlette", "uvicorn"):
-        if find_spec(package) is None:
-            raise MissingExtraError(said("curate"), package, "curate")
+        optional(package, said("curate"), "curate")
     from tiny_graph_rag.report.curation import CurationServer
 
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "draft")
@@ -176,6 +170,13 @@ def curate_command(
     path = Output.of(session, output, beside, ending="", folder="dataset_dir").path or beside
     journal_file = session.outputs.claim(journal_path(source), is_own=True)
     drafts = read_drafts(source)
+    undecided = [draft for draft in drafts if draft.candidates or not draft.example.relevant_entities]
+    if not undecided and not export and not journal_file.exists():
+        raise UsageError(
+            "{path}: nothing to decide, because every question has references and none has candidates. "
+            "`recommend` proposes candidates for it",
+            path=source,
+        )
     examples = {draft.example.id: draft.example for draft in drafts}
     base = name.removesuffix("-draft").removesuffix("-questions")
     knowledge = session.graph(graph, EvalSet(tuple(examples.values()), name=base))
@@ -240,6 +241,6 @@ def _tell(session: Session, found: dict[str, Any]) -> None:
     differing = t("judgments on which annotators differ: {n}", n=f"{found['unsettled']:,}")
     session.say(f"{judged}, {differing}" if found["unsettled"] else judged)
     if found["empty"]:
-        session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {listed(found['empty'], FEW_IDS)}")
+        session.say(EMPTY, n=f"{len(found['empty']):,}", ids=listed(found["empty"], FEW_IDS))
     if found["path"]:
         session.say("gold set: {path}", path=found["path"])

@@ -24,10 +24,10 @@ from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.errors import UsageError, optional
 from tiny_graph_rag.version import __version__
 
-WORST = 5  # questions that `eval` names
 LONGEST_REPLY = 6000  # characters of JSON
 MOST_FILES = 100  # that `files` lists of a kind
-MOST_ITEMS, MOST_SIGNS = 40, 10  # of a list, and of a text for each: halved until a reply is short enough
+CUTS = (10**9, 40, 20, 10, 5, 2, 1)  # items of a list: the next where a reply is too long
+MOST_SIGNS = 10  # of a text for each item
 LEFT_OUT = ("by_tag", "config", "made", "command")  # of every reply
 ENDINGS = {
     "graphs": ("-KG.json", "-KG.json.gz"),
@@ -63,7 +63,16 @@ def mcp_command(common: Common) -> None:
     reads = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     adds = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
     about = {"instructions": INSTRUCTIONS, "version": __version__, "log_level": "WARNING"}
-    server = library.MCPServer("tiny-graph-rag", **about)
+
+    class Server(library.MCPServer):  # type: ignore[name-defined, misc]
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            """Refuses arguments that the tool doesn't have; the library would leave them out."""
+            known = {tool.name: tool.input_schema["properties"] for tool in await self.list_tools()}
+            if unknown := sorted(arguments.keys() - known.get(name, arguments)):
+                raise tool_error(f"{name}: unknown {', '.join(unknown)}; it takes: {', '.join(known[name])}")
+            return await super().call_tool(name, arguments, context)
+
+    server = Server("tiny-graph-rag", **about)
     with tempfile.TemporaryDirectory(prefix="tiny-graph-rag-") as empty:
         tools = Tools(tuple(storage.values()), storage["dataset_dir"], Path(empty))
         for name in ("files", "stats", "query", "eval", "sweep", "compare", "validate"):
@@ -183,8 +192,10 @@ class Tools:
 
     async def _reply(self, name: str, *arguments: str) -> dict[str, Any]:
         """The JSON that a command of this program gives, as a tool answers it."""
+        from tiny_graph_rag.report.tables import shortened
+
         found = json.loads(await self._run(name, "-o", "-", *arguments))
-        return marked(shortened(found) if name == "eval" else found)
+        return marked(dict(shortened(found) if name == "eval" else found))
 
     async def _run(self, name: str, *arguments: str) -> bytes:
         """What a command prints. Raises ToolError with its words where it fails."""
@@ -207,33 +218,13 @@ def flags_of(**given: object) -> list[str]:
     return [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
 
 
-def shortened(found: dict[str, Any]) -> dict[str, Any]:
-    """Of a results file its means, where recall is lost, what is recommended and the worst questions."""
-    from tiny_graph_rag.report.tables import worst_questions
-
-    summary, (measure, worst) = found["summary"], worst_questions(found)
-    return {
-        "summary": {name: summary.get(name) for name in ("measures", "waterfall", "recommendations")},
-        "worst": [
-            {
-                "id": row["id"],
-                measure: row["metrics"][measure],
-                "references": {ref["name"]: ref.get("verdict") for ref in row["references"]},
-            }
-            for row in (found["results"][place] for place in worst[:WORST])
-        ],
-    }
-
-
 def marked(reply: dict[str, Any]) -> dict[str, Any]:
     """A reply for an assistant: marked as data, numbers rounded, cut until it is at most LONGEST_REPLY."""
-    items = 10**9
-    while items:
+    for items in CUTS:
         shorter: dict[str, Any] = {"notice": NOTICE, **_cut(reply, items)}
         if len(json.dumps(shorter, ensure_ascii=False)) <= LONGEST_REPLY:
-            return shorter
-        items = min(items // 2, MOST_ITEMS)
-    return {"notice": NOTICE, "cut": "the reply is too long; ask for less"}
+            break
+    return shorter
 
 
 def _cut(value: Any, items: int) -> Any:

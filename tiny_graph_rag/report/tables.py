@@ -100,6 +100,7 @@ LONGEST_PATH = 600  # characters
 BEST = 1.0
 TRIED_SHOWN = 5  # words that were looked for; the results file has them all
 REFERENCES_SHOWN = 3  # missed ones of a question
+WORST_NAMED = 5  # questions, to an assistant
 
 
 def mean_cells(measures: Json, wanted: Iterable[str]) -> tuple[Mean, ...]:
@@ -165,6 +166,22 @@ def worst_questions(content: Json) -> tuple[str, list[int]]:
     """(the measure that tells it, rows of `results`) of a results document; ("", []) where none tells it."""
     measure = worst_by(list(content["summary"]["measures"]))
     return measure, worst_rows([row["metrics"].get(measure) for row in content["results"]])
+
+
+def shortened(content: Json) -> Json:
+    """Of a results document its means, where recall is lost, what is recommended and the worst questions."""
+    summary, (measure, worst) = content["summary"], worst_questions(content)
+    return {
+        "summary": {name: summary.get(name) for name in ("measures", "waterfall", "recommendations")},
+        "worst": [
+            {
+                "id": row["id"],
+                measure: row["metrics"][measure],
+                "references": {ref["name"]: ref.get("verdict") for ref in row["references"]},
+            }
+            for row in (content["results"][place] for place in worst[:WORST_NAMED])
+        ],
+    }
 
 
 def reference_lines(question: Json, hops: int | None = None) -> Iterator[str]:
