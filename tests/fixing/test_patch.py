@@ -100,7 +100,8 @@ def test_a_broken_file_is_refused_with_the_entry_and_what_to_do(
     path.write_text(f"graph: {{name: a}}\nquestions: {{name: b}}\n{wrong}\n")
     with pytest.raises(PatchError) as error:
         read_patch(path)
-    assert str(error.value).startswith(f"fixes.yaml: {message}")
+    told = str(error.value).replace("can't be read as a patch (", "")
+    assert told.startswith(f"fixes.yaml: {message}")
     assert "correct this field" in str(error.value)
 
 

@@ -270,8 +270,8 @@ def read_patch(path: Path) -> Patch:
         parts = _PLACE.fullmatch(str(error))
         place, wrong = (parts["place"] or "", parts["wrong"]) if parts else ("", str(error))
         raise PatchError(
-            "{path}: {place}: {wrong}. `fix -o FILE` writes a patch file; correct this field or remove "
-            "its entry",
+            "{path}: {place}: can't be read as a patch ({wrong}). `fix -o FILE` writes one; correct this "
+            "field or remove its entry",
             path=path.name,
             place=place or said("the file"),
             wrong=wrong,
