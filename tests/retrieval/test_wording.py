@@ -187,6 +187,28 @@ def test_the_far_end_stands_before_the_bridge(question: str, answer: str) -> Non
     assert ranked(graph_of(TRIPLES), question, hops=3)[0][0] == answer
 
 
+ABROAD = [("Lewis crater", "eponym", "Gilbert Lewis"), ("Gilbert Lewis", "field", "Chemistry")]
+ABROAD += [("Osuna", "departamento", "Sevilla"), ("Osuna", "antípoda", "Apia")]
+ABROAD += [("Apia", "department", "Tuamasaga"), ("Lima", "department", "Callao")]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Lewis crater的命名者属于哪个领域", "Chemistry"),  # long as two steps, no word known
+        ("Which is the department of Osuna?", "Sevilla"),  # departamento is like it, antípoda may mean it
+    ],
+)
+def test_types_of_other_languages_are_read_by_likeness_and_length(question: str, answer: str) -> None:
+    graph = graph_of(ABROAD)
+    assert ranked(graph, question, hops=3)[0][0] == answer
+
+
+def test_where_types_are_in_several_languages_a_named_entity_is_hardly_the_answer() -> None:
+    found = ranked(graph_of(ABROAD), "Who gave the field its moniker, Lewis crater?", hops=3)
+    assert [name for name, _ in found] == ["Chemistry", "Gilbert Lewis", "Lewis crater"]
+
+
 LIVES = [
     *(("Olga Brandt", "birthplace", "Arvika"), ("Rufus Zoric", "birthplace", "Galba")),
     *(("Lev Jansen", "birthplace", "Ilmen"), ("Mira Sato", "birthplace", "Arvika")),

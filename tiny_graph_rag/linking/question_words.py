@@ -227,6 +227,13 @@ class RelationWords:
         spelled = (" ".join(words_of_name(name)) for name in (self.names if self.is_vocabulary else ()))
         return [(scripts_of(name), is_in_listed_language(name)) for name in spelled]
 
+    def are_apart(self, one: int, other: int) -> bool:
+        """Whether two types are in different languages."""
+        if not self._languages:
+            return False
+        (scripts, listed), (others, other_listed) = self._languages[one], self._languages[other]
+        return listed != other_listed or scripts.isdisjoint(others)
+
     def foreign_to(self, question: str, *, listed: bool) -> list[int]:
         """The types in another language than the question, whose words can't be compared with theirs."""
         own = scripts_of(question)
@@ -250,13 +257,11 @@ class RelationWords:
         if len({*self._languages}) < 2:
             return [[] for _ in self.names]
 
-        def are_apart(one: int, other: int) -> bool:
-            (scripts, listed), (others, other_listed) = self._languages[one], self._languages[other]
-            return listed != other_listed or scripts.isdisjoint(others)
-
         heads = [set(self._heads(code)) - KINDS_ASKED for code in range(len(self.names))]
         means = list(enumerate(its.union(*map(synonyms, its)) for its in heads))
-        return [[other for other, its in means if its & own and are_apart(one, other)] for one, own in means]
+        return [
+            [other for other, its in means if its & own and self.are_apart(one, other)] for one, own in means
+        ]
 
     @cached_property
     def _others(self) -> dict[str, set[int]]:

@@ -22,7 +22,7 @@ from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Filters, walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT, Column, TextScores, Weights
 from tiny_graph_rag.retrieval.paths import CheapestPaths, Reached, Read, best_of
-from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reader, TextWords
+from tiny_graph_rag.retrieval.query import OFFERED, Reader, TextWords
 from tiny_graph_rag.retrieval.walk import NO_PATH, Prices
 from tiny_graph_rag.run import Run
 
@@ -31,7 +31,7 @@ SIZES = 64  # more than any power of two of a count of relations
 CANDIDATES = 100  # of each question, the cheapest, at least, that texts re-rank; all where types say nothing
 
 # The parts that are not a step of a path, as they are shown.
-OFFERED = "one of the options in the question"
+OPTION = "one of the options in the question"
 OTHER_RELATION = "no hop is over the relation asked for"
 NAMED = "named in the question, which asks for something else"
 OTHER_KIND = "not of the kind asked for"
@@ -199,12 +199,12 @@ class PathReasons:
 
     def _of_seed(self, entity: int, others: int) -> Iterator[Reason]:
         own = int(self.asked.entities[entity]) if self.asked.words else 0
-        if self.reading.asks == ONE_OF_SEEDS:
-            yield Reason(OFFERED, (), 0.0)
+        if self.reading.named == OFFERED:
+            yield Reason(OPTION, (), 0.0)
         else:
             is_off = own == 0 or (self.reading.head and not own & self.reading.head)
-            if self.reading.asks == OTHERS and is_off:
-                yield self._part(NAMED, 0, self.prices.off_focus)
+            if self.reading.named and is_off:
+                yield self._part(NAMED, 0, self.reading.named)
             yield from self._left(own, others)
         if any(seed.is_reference and seed.entity == entity for seed in self.question.seeds):
             yield self._part(REFERRED, 0, self.prices.referred)

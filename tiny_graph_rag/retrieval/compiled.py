@@ -123,7 +123,7 @@ def of_question(asked: Asked, row: int) -> Asked:
     """As `Asked.of`."""
     return Asked(
         asked.weight[row], asked.end[row], asked.steps[row], asked.types[row], asked.least[row],
-        asked.ahead[row], asked.head[row], asked.words[row], asked.unexplained[row], asked.asks[row],
+        asked.ahead[row], asked.head[row], asked.words[row], asked.unexplained[row], asked.named[row],
         asked.relations[row], asked.entities[row], asked.slack[row],
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import MILLI
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.cost import UNIT, Column
-from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading, mentions_of
+from tiny_graph_rag.retrieval.query import OFFERED, Reading, mentions_of
 from tiny_graph_rag.retrieval.walk import (
     Asked,
     Ints,
@@ -190,8 +190,8 @@ class CheapestPaths:
             own = asked.entities[row, entity].astype(np.int64)
         off = (own == 0) | ((head > 0) & (own & head == 0))
         left = asked.weight[row, -1] - asked.weight[row, own]
-        left += np.where((asked.asks[row] == OTHERS) & off, self.prices.off_focus, 0)
-        total = np.where(asked.asks[row] == ONE_OF_SEEDS, (cost * is_text)[walk], cost[walk] + left)
+        left += np.where(off, asked.named[row], 0)
+        total = np.where(asked.named[row] == OFFERED, (cost * is_text)[walk], cost[walk] + left)
         total += self.prices.referred * referred
         return Starts(of_question, of_asked, is_text > 0, cost, walk, entity, total)
 
@@ -219,8 +219,8 @@ class CheapestPaths:
         weight = np.zeros((count, 1), np.int64)
         for place in range(weights.shape[1]):
             weight = np.concatenate([weight, weight + weights[:, place, None]], axis=1)
-        focus, head, unexplained, asks = np.array(
-            [(one.focus, one.head, one.unexplained, one.asks) for one in readings], np.int64
+        focus, head, unexplained, named = np.array(
+            [(one.focus, one.head, one.unexplained, one.named) for one in readings], np.int64
         ).T
         off_focus = (focus[:, None] > 0) & (np.arange(weight.shape[1]) & focus[:, None] == 0)
         end = weight[:, -1:] - weight + np.where(off_focus, self.prices.off_focus, 0)
@@ -231,7 +231,7 @@ class CheapestPaths:
         others = np.array([mentions - 1 for _, mentions in kinds])
         slack = np.where(others > 0, others * self.prices.other_seed + end[:, 0] + self.prices.off_head, 0)
         return Asked(
-            weight, end, steps, types, least, ahead, head, words, unexplained, asks, relations, entities,
+            weight, end, steps, types, least, ahead, head, words, unexplained, named, relations, entities,
             slack,
         )  # fmt: skip
 

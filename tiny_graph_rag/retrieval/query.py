@@ -54,8 +54,9 @@ from tiny_graph_rag.linking.question_words import (
     without_seeds,
 )
 
-LETTERS_OF_A_STEP = 18  # that a question has for each step it asks for, in every script we know of
-ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
+LETTERS_OF_A_STEP = 27  # that a question has at most for each step it asks for, in every script we know of
+ABROAD = 10  # one in so many relation types in another language makes a graph of several
+OFFERED = -1  # price of a named entity where the question asks for one of them
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
 
 
@@ -160,15 +161,15 @@ class Slot(Struct, frozen=True):
 class Reading(Struct, frozen=True, eq=False):
     """slots: in the order in which a walk from the seed should fill them. focus, head: bits of slots.
 
-    unexplained: price of a step that nothing speaks for. asks: for what: ANYTHING, OTHERS than the seeds, or
-    ONE_OF_SEEDS (`A or B?`).
+    unexplained: price of a step that nothing speaks for. named: of a named entity as the answer; OFFERED for
+    `A or B?`.
     """
 
     slots: tuple[Slot, ...] = ()
     focus: int = 0
     head: int = 0
     unexplained: int = 0
-    asks: int = ANYTHING
+    named: int = 0
 
 
 class WeighedMention(NamedTuple):
@@ -192,14 +193,6 @@ def mentions_of(seeds: Sequence[Seed]) -> Mentions:
         WeighedMention(tuple(sorted(shares)), tuple(shares[entity] / total for entity in sorted(shares)))
         for shares, total in ((shares, sum(shares.values())) for shares in spans.values())
     )
-
-
-class _Claim(NamedTuple):
-    """A relation type claims the word at this place. part: the word of its name that it stands for."""
-
-    place: int
-    weight: int
-    part: int
 
 
 class _Mention(Struct):
@@ -259,10 +252,13 @@ class Reader:
         claimed = {place for mention in mentions for place in mention.places}
         slots, head = self._word_slots(slots, words, claimed, asking, heads)
         unexplained = self._unexplained(words) if listed else milli(self.ranking.unexplained)
-        asks = OTHERS if slots and (focus is not None or asking is not None) else ANYTHING
+        named = 0
+        if slots and (focus is not None or asking is not None or foreign):
+            is_abroad = ABROAD * len(foreign) > len(self.types.names)
+            named = milli(self.ranking.off_focus + is_abroad * self.ranking.referred)
         if EITHER.search(masked):
-            asks = ONE_OF_SEEDS
-        return Reading(tuple(slots), bits, head, unexplained, asks)
+            named = OFFERED
+        return Reading(tuple(slots), bits, head, unexplained, named)
 
     def _unexplained(self, words: dict[int, str]) -> int:
         """The price of a step that no word speaks for: less in a question of many words of content."""
@@ -277,7 +273,7 @@ class Reader:
         that no type is like stand for them."""
         claimed = {place for mention in mentions for place in mention.places}
         free = sorted(set(words) - claimed, key=lambda place: (-len(words[place]), place))
-        missing = max(1, extent(masked) // LETTERS_OF_A_STEP) - len(mentions)
+        missing = 1 + extent(masked) // LETTERS_OF_A_STEP - len(mentions)
         weight = milli(self.ranking.unknown_word)
         return [_Mention(list(foreign), [place], weight, False) for place in free[: max(0, missing)]]
 
@@ -285,38 +281,34 @@ class Reader:
         """Types claim words in the order of how much of their name is covered. In a language without a list
         any word may be a function word: there a mention weighs as much as its words cover of a name."""
         claims = _by_type({place: self.types.claims(word) for place, word in words.items()})
-        coverage = {code: self._coverage(code, its) for code, its in claims.items()}
-        places = {code: {claim.place for claim in its} for code, its in claims.items()}
+        coverage = {code: self._coverage(code, its.values()) for code, its in claims.items()}
         taken: set[int] = set()
         mentions: list[_Mention] = []
         for first in sorted(claims, key=lambda code: (-coverage[code], self.types.names[code])):
-            own = [claim for claim in claims[first] if claim.place not in taken]
+            own = {place: claim for place, claim in claims[first].items() if place not in taken}
             if not own:
                 continue
-            at = [claim.place for claim in own]
-            taken |= places[first]
-            # With it those that the same words speak for as well: one mention of either.
+            taken.update(claims[first])
+            # With it those for which the same words speak as much, or in another language: one mention.
             same = [
                 code
                 for code in sorted(claims)
-                if places[code] == places[first] and coverage[code] == coverage[first]
+                if claims[code].keys() == claims[first].keys()
+                and (coverage[code] == coverage[first] or self.types.are_apart(code, first))
             ]
-            named = [claim.place for claim in own if claim.part != NO_WORD]
-            weight = max(claim.weight for claim in own)
+            named = [place for place, (_, part) in own.items() if part != NO_WORD]
+            weight = max(weight for weight, _ in own.values())
             if not listed:
-                weight = max(
-                    self._coverage(code, [claim for claim in claims[code] if claim.place in at])
-                    for code in same
-                )
+                weight = max(self._coverage(code, [claims[code][place] for place in own]) for code in same)
             apart = any(after - before > 1 for before, after in pairwise(named))
-            mentions.append(_Mention(same, at, weight, apart))
+            mentions.append(_Mention(same, list(own), weight, apart))
         return mentions
 
-    def _coverage(self, code: int, claims: Sequence[_Claim]) -> int:
+    def _coverage(self, code: int, claims: Iterable[tuple[int, int]]) -> int:
         """How much of the type's name is covered, in thousandths; what its owner says covers all of it."""
         covered: dict[int, int] = {}
-        for claim in claims:
-            covered[claim.part] = max(claim.weight, covered.get(claim.part, 0))
+        for weight, part in claims:
+            covered[part] = max(weight, covered.get(part, 0))
         by_owner = covered.pop(NO_WORD, 0)
         return max(by_owner, sum(covered.values()) // max(1, self.types.lengths[code]))
 
@@ -409,10 +401,10 @@ def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int
     return max(mentions, key=lambda _mention: _mention.to_seed, default=None)
 
 
-def _by_type(claims: Mapping[int, Claims]) -> dict[int, list[_Claim]]:
-    """What each relation type claims, in the order of the text. claims: of the words at their places."""
-    by_type: dict[int, list[_Claim]] = {}
+def _by_type(claims: Mapping[int, Claims]) -> Mapping[int, Claims]:
+    """What each relation type claims, by place in the order of the text. claims: by places, then types."""
+    by_type: dict[int, dict[int, tuple[int, int]]] = {}
     for place, its in claims.items():
-        for code, (weight, part) in its.items():
-            by_type.setdefault(code, []).append(_Claim(place, weight, part))
+        for code, claim in its.items():
+            by_type.setdefault(code, {})[place] = claim
     return by_type

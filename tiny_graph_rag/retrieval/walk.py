@@ -61,7 +61,7 @@ class Asked(NamedTuple):
     steps: (rows, masks, 2 × sorts of types), as of `steps_of`; types: (rows, types), the sort of
     each relation type. least, ahead: (rows, hops + 1, masks) and, of each step, (…, 2 × sorts), as of
     `least_of`. head: bits of the slots that say of what kind an answer is; words: of those that texts fill.
-    unexplained: price of a step that no word explains; asks: as of `Reading`. relations, entities: the slots
+    unexplained: price of a step that no word explains; named: as of `Reading`. relations, entities: the slots
     that their texts fill, only where a question has such words. slack: what other mentions may still change
     in an entity's total.
     """
@@ -75,7 +75,7 @@ class Asked(NamedTuple):
     head: Ints
     words: Ints
     unexplained: Ints
-    asks: Ints
+    named: Ints
     relations: NDArray[np.uint8]
     entities: NDArray[np.uint8]
     slack: Ints
