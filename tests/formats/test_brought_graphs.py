@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +61,6 @@ GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes clas
         ("keys of ends.json", {"nodes": {"Ann": {"n": 1}, "Ben": {"n": 2}},
                                "edges": {"Ann|Ben": {"relation": "knows"}}}),
         ("tree.json", {"name": "Ann", "knows": [{"name": "Ben", "knows": []}]}),
-        ("generations.json", {"born": {"1": [{"id": "a", "name": " Ann", "knows": ["b"]}],
-                                       "2": [{"id": "b", "name": "Ben", "knows": []}]}}),
         ("kinds.json", {"girls": [{"id": "a", "name": "Ann", "knows": "b"}],
                         "boys": [{"id": "b", "name": "Ben"}], "size": {"n": 2}}),
         ("parents.json", {"a": {"name": "Ann", "knows": ["b"]}, "b": {"name": "Ben", "knows": []}}),
@@ -92,7 +92,6 @@ GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes clas
         ("obo.json", {"graphs": [{"nodes": [{"id": "n1", "lbl": "Ann"}, {"id": "n2", "lbl": "Ben"}],
                                   "edges": [{"sub": "n1", "pred": "knows", "obj": "n2"}]}]}),
         ("braces.json", {"nodes": PEOPLE, "{1}": [{**EDGE}, {**EDGE, "source": ""}]}),
-        ("by number.json", {"0": ["Ann", "knows", "Ben"]}),
         ("mixed.json", [{"head": "Ann", "relation": "knows", "tail": "Ben"}, ["Cy", "keeps", "hen"]]),
         ("relation first.tsv", "knows\tAnn\tBen\nkeeps\tBen\tAnn\n"),
         ("dated.txt", "Ann\tknows\tBen\t2014-03-06\n"),
@@ -107,6 +106,11 @@ GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes clas
                            "Link_a": [{"sourceid": "a", "targetid": "b", "relation": "knows"}],
                            "Link_b": [{"sourceid": "b", "targetid": "a", "relation": "knows"}]}),
         ("tuples.json", [{"number": 1, "tuple": {"subject": "Ann", "predicate": "knows", "object": "Ben"}}]),
+        ("pre.json", {"triplets": [{"sub": "Ann", "pre": "knows", "obj": "Ben"}]}),
+        ("split.json", {"columns": ["source", "relation", "target"], "index": [0], "data": KNOWS}),
+        ("spaces.txt", "Ann knows  Ben\nBen knows Ann\n"),
+        ("mark.nt", "\ufeff<http://e/Ann> <http://e/knows> <http://e/Ben> ."),
+        ("lone.tsv", "a\tb\tpage_a\tpage_b\ttype\nAnn\tBen\tAn\tBe\tknows\n"),
         ("role.csv", "source,target,role\nAnn,Ben,knows\n"),
         ("stems.csv", "source,head,tail,type_raw\ndoc,Ann,Ben,knows\n"),
         ("verbs.tsv", "src:START_ID\tdst:END_ID\ttype:TYPE\tverb\nAnn\tBen\tREL\tknows\n"),
@@ -167,6 +171,11 @@ VIS = (
         ("g.html", VIS % "knows<br>long", RELATED),
         ("g.html", VIS % "knows\\nsince 1999", RELATED),
         ("g.json", [{"source": "Ann", "target": "Ben", "title": "Similarity: 0.5"}], RELATED),
+        # A weight behind the title is no part of it; a type that stands below a name, neither.
+        ("g.html", VIS % "knows (weight: 2)", KNOWS),
+        ("g.html", (VIS % "knows").replace("Ann", "Ann\\n(Girl)"), KNOWS),
+        # What a column says of something else is no type of the relation.
+        ("m.csv", "source,target,m2Type\nAnn,Ben,UNIFORM\n", RELATED),
         # A key of both ends, of which one has a sign of an arrow.
         (
             "g.json",
@@ -313,7 +322,7 @@ def test_what_looks_wrong_in_a_table_is_told(own_folder: Path, text: str, note: 
             r"robot convert -i o\.owl -o o\.ttl",
         ),
         ("papers.csv", "paper_id,entity,relation\np1,bee,in\np1,entity,in\n", "the first line is: paper_id"),
-        ("g.mmd", "flowchart TD\n  a --> b\n", "as a CSV file with the header source,relation,target"),
+        ("g.mmd", "flowchart TD\n  a --> b\n", "If each is a source, a relation and a target, this"),
         ("g.db", f"w{' ' * 20}w,\n" * 40, "SQLite"),  # lines of words are no long search for a graph
     ],
 )
@@ -415,7 +424,7 @@ def test_a_table_beside_it_that_names_other_things_is_left_out(own_folder: Path)
     (own_folder / "entities.csv").write_text("category,entity,count\nPER,Xi,3\nPER,Yo,2\n", encoding="utf-8")
     graph = read(own_folder, "subject,predicate,object\nAnn,knows,Ben\n", "triples.csv")
     assert told(graph) == KNOWS
-    assert "tables next to it whose entities are in no relation" in graph.notes.lines()[0]
+    assert "table next to it whose entities are in no relation" in graph.notes.lines()[0]
 
 
 def test_sentences_are_no_entities_and_a_second_list_of_relations_is_read_once(own_folder: Path) -> None:
@@ -436,20 +445,6 @@ def test_a_table_of_relation_types_is_not_that_of_relations(own_folder: Path) ->
         (own_folder / f"{name}.csv").write_text(text, encoding="utf-8")
     (own_folder / "triples.csv").write_text("head,relation,tail\nAnn,R1,Ben\n", encoding="utf-8")
     assert told(read_graph(own_folder)) == KNOWS
-
-
-def test_a_table_between_two_others_relates_them(own_folder: Path) -> None:
-    tables = {
-        "characters": "id,name\n1,Ann\n",
-        "boys": "id,name\n1,Ben\n",
-        "knows": "id_character,boy_id,since\n1,1,1999\n",
-    }
-    paths = [own_folder / f"{name}.csv" for name in tables]
-    for path, text in zip(paths, tables.values(), strict=True):
-        path.write_text(text, encoding="utf-8")
-    for place in (own_folder, Path(",".join(map(str, paths)))):
-        graph = read_graph(place)
-        assert (told(graph), {*graph.entities.types}) == (KNOWS, {"OTHER", "boys"})
 
 
 def test_ids_that_several_documents_have_are_of_one_entity(own_folder: Path) -> None:
@@ -503,11 +498,16 @@ def test_data_types_and_blank_nodes_are_no_entities(own_folder: Path) -> None:
     ]
 
 
-def test_a_fact_about_a_fact_is_a_detail_of_its_relation(own_folder: Path) -> None:
+def test_of_entities_whose_iris_end_in_one_number_what_differs_is_the_name(own_folder: Path) -> None:
+    graph = read(own_folder, "<http://e/a/Ann_Lee/1> <http://e/knows> <http://e/a/Ben/1> .", "g.nt")
+    assert told(graph) == [("Ann Lee/1", "knows", "Ben/1")]
+
+
+def test_of_what_is_said_about_a_fact_the_fact_is_read(own_folder: Path) -> None:
     star = "@prefix : <http://e/> . :Ann :knows :Ben {| :since 1999 ; :weight 2.5 |} ."
     graph = read(own_folder, star, "g.ttl")
-    assert (told(graph), graph.relations.weights.tolist()) == (KNOWS, [2.5])
-    assert list(graph.relations.details) == ['{"since": "1999"}']
+    assert (told(graph), graph.relations.weights.tolist()) == (KNOWS, [1.0])
+    assert [(part.what[:11], part.count) for part in graph.origin.dropped] == [("blank nodes", 1)]
 
 
 def test_parquet_with_decimals_and_far_times(own_folder: Path) -> None:
@@ -566,3 +566,55 @@ def test_names_and_pairs_with_weights_are_tables(own_folder: Path) -> None:
     graph = read(own_folder, [["Ann", "Ben", 3]], "edges.json")
     assert told(graph) == [("Ann", "RELATED_TO", "Ben")]
     assert graph.relations.weights.tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("Ann: Ben, Cy\nBen:\n", [("Ann", "RELATED_TO", "Ben"), ("Ann", "RELATED_TO", "Cy")]),
+        (
+            "# who knows whom\nAnn Ben Cy # two\nBen\n",
+            [("Ann", "RELATED_TO", "Ben"), ("Ann", "RELATED_TO", "Cy")],
+        ),
+        ("Ann Lee,Ben\nBen,Cy,Di\n", [("Ann Lee", "RELATED_TO", "Ben"), ("Ben", "RELATED_TO", "Cy")]),
+        ("(Ann)-[knows]->(Ben)\n", KNOWS),
+        ("graph TD\n  Ann -->|knows| Ben\n", KNOWS),
+        ("Ann#knows#Ben\n", KNOWS),
+        (",Ann,Ben,Cy\nAnn,0,1,0\nBen,0,0,1\n", [*RELATED, ("Ben", "RELATED_TO", "Cy")]),
+        ("1 2 7\n1 3 8\n", [("1", "RELATED_TO", "2"), ("1", "RELATED_TO", "7")]),
+    ],
+)
+def test_lines_that_are_no_table_come_with_a_command_that_makes_one(
+    own_folder: Path, text: str, facts: list[tuple[str, str, str]]
+) -> None:
+    with pytest.raises(GraphError, match="this makes a table of them") as refused:
+        read(own_folder, text, "g.txt")
+    command = str(refused.value).partition("of them: ")[2].replace("python3", f'"{sys.executable}"')
+    subprocess.run(command, shell=True, check=True, cwd=own_folder)
+    assert told(read_graph(own_folder / "g.tsv"))[:2] == facts
+
+
+def test_two_workbooks_are_a_graph_as_two_tables_are(own_folder: Path) -> None:
+    edges = [["from", "to", "type"], [1, 2, "knows"]]
+    for name, rows in (("nodes", [["id", "name"], [1, "Ann"], [2, "Ben"]]), ("edges", edges)):
+        (own_folder / f"{name}.xlsx").write_bytes(workbook({"Sheet1": rows}))
+    assert told(read_graph(own_folder)) == KNOWS
+    paths = Path(f"{own_folder / 'nodes.xlsx'},{own_folder / 'edges.xlsx'}")
+    assert told(read_graph(paths)) == KNOWS
+
+
+def test_tables_without_a_header_lie_next_to_each_other(own_folder: Path) -> None:
+    (own_folder / "nodes.tsv").write_text("1\tAnn\n2\tBen\n3\tCy\n", encoding="utf-8")
+    (own_folder / "edges.tsv").write_text("1\t2\tknows\n2\t3\tknows\n", encoding="utf-8")
+    assert told(read_graph(own_folder)) == [*KNOWS, ("Ben", "knows", "Cy")]
+
+
+def test_relations_next_to_those_that_are_named_are_told(own_folder: Path) -> None:
+    (own_folder / "entities.csv").write_text("id,name\na,Ann\nb,Ben\n", encoding="utf-8")
+    (own_folder / "relations.csv").write_text("source,target,type\na,b,likes\n", encoding="utf-8")
+    graph = read(own_folder, "source,target,type\na,b,knows\n", "triples.csv")
+    assert told(graph) == KNOWS
+    assert (
+        "1 table of relations next to it (not read; name the folder for all of them)"
+        in graph.notes.lines()[0]
+    )

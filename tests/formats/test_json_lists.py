@@ -71,7 +71,7 @@ def test_what_is_wrong_is_told_with_its_place(own_folder: Path, document: Any, w
     assert wanted in str(refused.value)
 
 
-@pytest.mark.parametrize("form", [networkx.cytoscape_data, networkx.adjacency_data])
+@pytest.mark.parametrize("form", [networkx.cytoscape_data, networkx.node_link_data])
 def test_networkx_in_its_other_forms(own_folder: Path, form: Any) -> None:
     own = networkx.DiGraph()
     own.add_node("점순", entity_type="PERSON")

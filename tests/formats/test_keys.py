@@ -249,7 +249,7 @@ def test_a_header_is_one_though_it_lacks_an_end(own_folder: Path, run_cli: Calla
         ),
         (
             "begin,stop,speaker\n1.5,2.5,S1\n2.5,7.0,S2\n",
-            "--columns source=begin,relation=stop,target=speaker",
+            "--columns source=begin,target=speaker",
         ),
     ],
 )

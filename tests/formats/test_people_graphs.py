@@ -234,13 +234,6 @@ MEANT: list[tuple[dict[str, Any], list[tuple[str, str, str]]]] = [
         },
         [("Ann Moss", "friends", "Ben Moss"), ("Ben Moss", "foes", "Ann Moss")],
     ),
-    (  # both ends in one list
-        {
-            "entities": [{"id": "ann", "name": "Ann"}, {"id": "ben", "name": "Ben"}],
-            "relations": [{"id": "r1", "type": "LOVES", "who": ["ann", "ben"]}],
-        },
-        [("Ann", "LOVES", "Ben")],
-    ),
     (  # the one list of an object, names by type
         {
             "entities": {"GIRL": ["Ann"], "BOY": ["Ben"]},
@@ -250,10 +243,6 @@ MEANT: list[tuple[dict[str, Any], list[tuple[str, str, str]]]] = [
     ),
     (  # relations by type
         {"nodes": {"a": {"name": "Ann"}, "b": {"name": "Ben"}}, "edges": {"LOVES": [["a", "b"]]}},
-        [("Ann", "LOVES", "Ben")],
-    ),
-    (  # ids under a key that only the ends tell, in numbers of four digits
-        {"entities": PEOPLE, "relations": [{"from_no": 3955, "rel_type": "LOVES", "to_no": 4972}]},
         [("Ann", "LOVES", "Ben")],
     ),
     (  # entities in several dictionaries by id

@@ -86,7 +86,7 @@ EDGE_KEYS = _table(
     """
     id: id edgeid relationid relationshipid relid linkid tripleid
     type: relationshiptype relationtype reltype edgetype etype linktype relation relationship relations rel
-        predicate pred edgelabel relationlabel relationshiplabel relationname relationshipname relname
+        predicate pred pre edgelabel relationlabel relationshiplabel relationname relationshipname relname
         predicatelabel interaction interactiontype metaedge edge type kind label labels property verb name
         title value p r predicateid 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词
         謂語 関係 述語 relación relacion relação relacao beziehung relazione отношение связь тип tipo typ role
@@ -124,6 +124,7 @@ PAIRS = _pairs(
 LETTERS = _pairs("s/o h/t n/m u/v x/y")
 # entity_1 and entity_2, node_a and node_b
 COUNTED = _pairs("1/2 a/b i/j 一/二")
+LONE = _pairs("a/b i/j")  # of them those that may stand alone, in a table of more than a triple
 ID_WORDS = _set("id ids key uid uuid guid index idx iri uri code no 编号")
 NAME_WORDS = {""} | _set(
     """

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 CACHED_FROM_BYTES = 100_000  # below this, loading and indexing take less time than looking for a cache
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
 DATABASE = re.compile(r"[a-z][a-z0-9+]+:/", re.I)  # an address, of which a path may have taken a slash
-COLUMNS_ENDING = "-columns.yaml"
 PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
 
 
@@ -97,12 +96,11 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     for format in _formats():
         if suffix in format.suffixes:
             return format, (path,)
-    names = ", ".join(name for name in GRAPH_FORMATS if name != "refused")
-    raise GraphError.at(
+    from tiny_graph_rag.formats.graphs.refused import lines_refused
+
+    raise lines_refused(path) or GraphError.at(
         path,
-        "unknown graph format; supported: {names}. Any graph can be written as a CSV file with the header "
-        "source,relation,target",
-        names=names,
+        "unknown graph format. Any graph can be written as a CSV file with the header source,relation,target",
     )
 
 
@@ -138,7 +136,7 @@ def columns_beside(path: Path) -> Columns | None:
     """What `NAME-columns.yaml` next to a graph calls its columns; None where there is none. Raises
     GraphError, UsageError."""
     home = path if path.is_dir() else path.parent
-    beside = home / f"{graph_name(path)}{COLUMNS_ENDING}"
+    beside = home / f"{graph_name(path)}-columns.yaml"
     return Columns(columns_in(beside, KNOWN, GraphError)) if beside.is_file() else None
 
 

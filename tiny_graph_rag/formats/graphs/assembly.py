@@ -12,10 +12,9 @@ from itertools import islice
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs.base import NONE, Columns
-from tiny_graph_rag.formats.graphs.filling import ENDS, fill_entities, fill_relations
+from tiny_graph_rag.formats.graphs.filling import ENDS, fill_entities, fill_relations, names_by_id
 from tiny_graph_rag.formats.graphs.roles import (
     edge_roles,
-    names_by_id,
     names_ends,
     names_entities,
     node_roles,
@@ -28,10 +27,9 @@ from tiny_graph_rag.formats.graphs.table import (
     admin_column,
     admin_kind,
     end_text,
-    key_of,
     words_of,
 )
-from tiny_graph_rag.formats.words import ENTITY_LISTS, ID_WORDS, PEOPLE_WORDS, RELATION_LISTS, Role
+from tiny_graph_rag.formats.words import ENTITY_LISTS, PEOPLE_WORDS, RELATION_LISTS, Role
 from tiny_graph_rag.graph.building import looks_like_id
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -57,10 +55,10 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
     _apart(nodes, edges)
     ends = _ends_of(edges, given)
     for table in nodes:
-        keyed = _keyed(table, given, ends)
+        _drop_ids_of_others(table, given, ends)
         if len(nodes) > 1:
             put_label(table, "type")
-        fill_entities(rows, table, keyed)
+        fill_entities(rows, table, given)
     for table in edges:
         if len(edges) > 1:
             put_label(table, "relation")
@@ -77,29 +75,13 @@ def _texts_of(table: Table, roles: Mapping[str, str], *wanted: str) -> list[str]
     return [text for column in of_role(roles, *wanted) for text in table.texts(column)]
 
 
-def _keyed(table: Table, given: Columns, ends: set[str]) -> Columns:
-    """Which column is the id, where the one that is called so holds no end of a relation: it is of something
-    else where it repeats and the names stand at ends, such as the documents of the entities; else another
-    column may hold the ends (`toban`, of which relations have `from_toban`)."""
+def _drop_ids_of_others(table: Table, given: Columns, ends: set[str]) -> None:
+    """Without a column that is called the id and repeats, where the names stand at ends of relations and it
+    does not: it is of something else, such as the documents of the entities."""
     roles = node_roles(table, given)
     ids, names = (_texts_of(table, roles, role) for role in (Role.ID, Role.NAME))
-    if not ends.isdisjoint(ids):
-        return given
-    if not ends.isdisjoint(names):
-        if len({*ids}) < len(ids):
-            table.names = [name for name in table.names if roles.get(name) != Role.ID]
-        return given
-    column = _holding(table, ends)
-    return Columns({**given.named, "id": column}) if column else given
-
-
-def _holding(table: Table, ends: set[str]) -> str:
-    """The column whose values all differ and that holds most ends; empty without one."""
-    for column in table.names:
-        texts = {*table.texts(column)}
-        if len(texts) == len(table.texts(column)) and 2 * len(ends & texts) > len(ends):
-            return column
-    return ""
+    if ends.isdisjoint(ids) and not ends.isdisjoint(names) and len({*ids}) < len(ids):
+        table.names = [name for name in table.names if roles.get(name) != Role.ID]
 
 
 def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[Table], list[Table]]:
@@ -129,7 +111,6 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
         or [table for table in tables if table.is_edges]
         or [table for table in ends if table.is_edges is None]
     )
-    edges = edges or [table for table in tables if associates(table, tables)]
     if not edges:
         raise GraphError.at(
             rows.path,
@@ -153,31 +134,6 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
         if not any(_name_types(one, table) for one in (*edges, *nodes)):
             rows.dropped("tables that hold neither entities nor relations", table.name)
     return nodes, edges
-
-
-def associates(table: Table, tables: Sequence[Table]) -> bool:
-    """Whether two columns hold ids of two other tables, after which they are called (`id_recipe` and
-    `ingredient_id` of recipes and ingredients): these are ends then, and ids have their table before them."""
-    named = {
-        key_of(other.label or other.name.partition(".")[0]).rstrip("s"): other
-        for other in tables
-        if other is not table
-    }
-    found: dict[str, str] = {}
-    for column in table.names:
-        words = sorted(words_of(column), key=lambda word: word not in ID_WORDS)
-        if len(words) == 2 and words[0] in ID_WORDS and words[1].rstrip("s") in named:
-            found[column] = words[1].rstrip("s")
-    if len({*found.values()}) != 2 or len(found) != 2:
-        return False
-    for end, (column, name) in zip(("source", "target"), found.items(), strict=True):
-        for id in of_role(node_roles(named[name]), Role.ID)[:1]:
-            ids = [end_text(cell) for cell in named[name].cells(id)]
-            named[name].put(id, [cell if cell.startswith(f"{name}:") else f"{name}:{cell}" for cell in ids])
-        table.put(end, [f"{name}:{end_text(cell)}" for cell in table.cells(column)])
-        table.names.remove(column)
-    table.put("relation", [table.label or table.name] * table.rows)
-    return True
 
 
 def _name_types(table: Table, names: Table) -> bool:
@@ -229,7 +185,7 @@ def _of_entities(rows: Rows, tables: Sequence[Table], edges: Sequence[Table], gi
             names -= texts[table]
     if nodes:
         return [table for table in others if table in nodes]
-    nodes = [table for table in others if ends & texts[table] or _holding(table, ends)]
+    nodes = [table for table in others if ends & texts[table]]
     nodes = nodes or ([] if rows.writer == "JSON lists" else others)
     nodes = [table for table in nodes if Role.NAME in roles[table].values()] or nodes
     if len(nodes) > 1:

@@ -9,7 +9,7 @@ the entity stands in, and becomes its source chunks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.formats.graphs.base import NONE, Columns, listed
-from tiny_graph_rag.formats.graphs.roles import edge_roles, has_ends, node_roles, related
+from tiny_graph_rag.formats.graphs.roles import edge_roles, has_ends, node_roles, of_role
 from tiny_graph_rag.formats.graphs.rows import UNLISTED, Block, Codes, Rows
 from tiny_graph_rag.formats.graphs.table import (
     HEADLESS,
@@ -35,9 +35,10 @@ from tiny_graph_rag.formats.graphs.table import (
     numbers_of,
     strings_of,
     text_of,
+    words_of,
 )
 from tiny_graph_rag.formats.tables import is_number
-from tiny_graph_rag.formats.words import CHUNK_NODES, MISSING, NAME_PARTS, Role
+from tiny_graph_rag.formats.words import CHUNK_NODES, ID_WORDS, MISSING, NAME_PARTS, Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED
 from tiny_graph_rag.messages import Said, said
@@ -201,6 +202,53 @@ def fill_relations(rows: Rows, table: Table, given: Columns = NONE) -> None:
     }
     rows.blocks.append(Block(ends, sources, targets, found))
     _note_direction(rows, table, labels)
+
+
+def related(table: Table, known: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Relations that rows hold as entities or lists of them: `"related_concepts": ["hen"]` is of that type,
+    from the row's own entity, and so is `fatherId`. known: ids and names of entities; else those of the rows,
+    whose lists have no role."""
+    roles = node_roles(table)
+    names = [*of_role(roles, Role.ID), *of_role(roles, Role.NAME)]
+    left = [column for column in table.names if known or column not in roles]
+    own = list(map(text_of, table.first_of(names) or [""] * table.rows))
+    known = known or {text for name in names for text in table.texts(name)}
+    are_entities = 2 * sum(text in known for text in own) > len(own)
+    found: list[dict[str, Any]] = []
+    for column in left:
+        is_key = bool({*words_of(column)[-1:]} & ID_WORDS)  # other numbers are ages and the like
+        texts = {text for text in known if is_key or not text.isdecimal()} if are_entities else set()
+        lists = [_listed(cell, texts) for cell in table.cells(column)]
+        if any(isinstance(cell, list | dict) for cell in table.cells(column)):
+            texts = set(known)
+        ends = [end for row, several in enumerate(lists) for end in several if end != own[row]]
+        if 2 * sum(end in texts for end in ends) <= len(ends):
+            continue
+        for row, several in enumerate(lists if are_entities else ()):
+            found += [{"source": own[row], "relation": column, "target": end} for end in several]
+    return found
+
+
+def names_by_id(table: Table, roles: Mapping[str, str]) -> dict[str, str]:
+    """What a table of entities, or of relation types, calls its ids."""
+    table.roles = roles
+    pairs = zip(table.of(Role.ID), table.of(Role.NAME), strict=True)
+    return {text_of(id): text_of(name) for id, name in pairs if name}
+
+
+def with_related(table: Table) -> list[Table]:
+    """A table of entities, and one of the relations that its rows hold; empty where they hold none."""
+    inner = Table.of_records(related(table), "relations", True)
+    table.is_edges = False
+    return [table, inner] if inner.rows else []
+
+
+def _listed(cell: Any, known: Collection[str]) -> list[str]:
+    """The entities of a list, or that are keys; of a text those known, alone or between signs: `p2|p3`."""
+    if isinstance(cell, list | dict):
+        return list(map(end_text, cell))
+    text = text_of(cell).strip() if known else ""
+    return [text] if text in known else [part.strip() for part in re.split("[|;,]", text) if part.strip()]
 
 
 def _fill_ends(rows: Rows, table: Table, given: Columns) -> None:

@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from tiny_graph_rag.errors import GraphError, InputError, optional
-from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
+from tiny_graph_rag.files import decode_utf8, mapped, read_bytes, text_in
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.assembly import of_tables
 from tiny_graph_rag.formats.graphs.base import Columns, graph_format
@@ -231,13 +231,8 @@ def read_pajek(paths: Sequence[Path]) -> KnowledgeGraph:
 
 
 def _text(path: Path) -> str:
-    """Older files are in the code page of their writer."""
-    raw = read_bytes(path)
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = raw.decode("cp1252", "replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    """In UTF-8, UTF-16 or CP949, with line ends of one kind."""
+    return (text_in(path, others=True) or "").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _networkx_graph(rows: Rows, read: Callable[[Any], Any]) -> KnowledgeGraph:

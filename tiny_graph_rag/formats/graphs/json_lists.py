@@ -20,16 +20,14 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.assembly import of_tables, put_label, says
 from tiny_graph_rag.formats.graphs.base import NONE, Columns, graph_format
+from tiny_graph_rag.formats.graphs.filling import names_by_id, related, with_related
 from tiny_graph_rag.formats.graphs.roles import (
     are_types,
     edge_roles,
     has_ends,
-    names_by_id,
     names_ends,
     node_roles,
     of_role,
-    related,
-    with_related,
 )
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import HEADLESS, Table, columns_of, end_text, flat, key_of, text_of
@@ -126,6 +124,11 @@ def read_page(paths: Sequence[Path]) -> KnowledgeGraph:
             "file)",
             stem=path.stem,
         )
+    for node in lists["nodes"]:  # `Ann\n(Girl)`
+        if named := re.fullmatch(r"(.+)\n\((.*)\)", str(node.get("label"))):
+            node |= {"label": named[1], "type": named[2]}
+    for edge in lists["edges"]:  # `knows (weight: 2)`
+        edge |= {"title": re.sub(r"\s*\([^()]*\)$", "", str(edge["title"]))} if "title" in edge else {}
     document = {**lists, "directed": any("arrows" in edge for edge in lists["edges"])}
     return graph_of(Rows(path, "HTML"), document)
 
@@ -221,10 +224,8 @@ def tables_of(document: Any, given: Columns = NONE) -> list[Table]:
         return _of_list(document)
     if not isinstance(document, dict):
         return []
-    if document and all(key.isdecimal() and isinstance(document[key], list | dict) for key in document):
-        rows = list(document.values())
-        if any(isinstance(row, dict) or not str(_first(row)).isdecimal() for row in rows):  # no neighbours
-            return _of_list(rows)
+    if {"columns", "data"} <= document.keys() and names_ends(document["columns"]):  # pandas' `split`
+        return _of_list([dict(zip(document["columns"], row, strict=False)) for row in document["data"]])
     told = {key: role == "edges" for role in ("nodes", "edges") for key in given.tables(role)}
     tables = [table for key, value in document.items() if (table := _table_in(key, value, told.get(key)))]
     facts = [
@@ -245,9 +246,8 @@ def tables_of(document: Any, given: Columns = NONE) -> list[Table]:
             if table.is_edges is None:
                 put_label(table, "type")
         return [one for one in tables if one.is_edges is not None or one.label or texts & {*one.texts("id")}]
-    by_key = {key_of(key): key for key in reversed(document)}
-    around = next((by_key[key] for key in ADJACENCIES if key in by_key), None)
-    if around is not None and (relations := _neighbours(document[around], named)):
+    around = next((value for key, value in document.items() if key_of(key) in ADJACENCIES), None)
+    if isinstance(around, dict) and (relations := _neighbours(around)):
         return [*named, Table.of_records(relations, "relations", True)]
     inner = next(filter(None, map(with_related, named)), None)
     return inner or _of_tree([document]) or _below(document) or _of_adjacency(document)
@@ -346,8 +346,6 @@ def _of_list(values: list[Any]) -> list[Table]:
     """Of a list of relations, of both, or of documents with lists of their own."""
     if _are_documents(values):
         return _joined(list(map(tables_of, values)))
-    if all(isinstance(several, list) and _objects_in(several) for several in values):  # generations
-        values = [row for several in values for row in several]
     rows = flat(_with_keys(values))
     ends = edge_roles(Table.of_records(rows))
     if not has_ends(ends):
@@ -421,7 +419,7 @@ def _of_adjacency(document: dict[str, Any]) -> list[Table]:
     relations = [] if names_ends(columns_of(rows)) else related(Table.of_records(rows, "entities"))
     if 2 * len(relations) < len(rows):
         rows = [{"id": key} for key in document]
-        relations = _neighbours(document, ())
+        relations = _neighbours(document)
         targets = {text_of(relation["target"]) for relation in relations}
         relations = relations if 2 * len(targets & document.keys()) >= len(targets) else []
     others = dict.fromkeys(text_of(relation["target"]) for relation in relations)
@@ -429,13 +427,10 @@ def _of_adjacency(document: dict[str, Any]) -> list[Table]:
     return _both(rows, relations) if relations else []
 
 
-def _neighbours(value: Any, entities: Sequence[Table]) -> list[dict[str, Any]]:
-    """Relations of a dictionary from entity to neighbours, or of networkx's list of lists next to `nodes`."""
-    if isinstance(value, list):
-        ids = [id for table in entities[:1] for id in table.cells("id" if "id" in table.names else "name")]
-        value = dict(zip(map(text_of, ids), value, strict=False))
+def _neighbours(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Relations of a dictionary from entity to neighbours."""
     found: list[dict[str, Any]] = []
-    for source, targets in value.items() if isinstance(value, dict) else ():
+    for source, targets in document.items():
         several: list[Any] = targets if isinstance(targets, list) else []
         for key, more in targets.items() if isinstance(targets, dict) else ():
             if isinstance(more, list | str):  # relation → targets

@@ -7,7 +7,6 @@ IRI; a relation's type is its predicate's label, else the last part of its IRI.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from tiny_graph_rag.errors import GraphError, optional
-from tiny_graph_rag.files import mapped
+from tiny_graph_rag.files import BYTE_ORDER_MARK, mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.filling import fill_relations
@@ -24,6 +23,7 @@ from tiny_graph_rag.formats.graphs.graphml import DOCTYPE_REFUSED
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table, detail_text, words_of
 from tiny_graph_rag.formats.words import Role
+from tiny_graph_rag.graph.building import looks_like_id
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -69,13 +69,9 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "RDF")
     resources: dict[str, _Resource] = {}
-    edges: dict[Fact, dict[str, Any]] = {}  # → what RDF-star says about the fact
+    edges: dict[tuple[str, str, str], None] = {}
     literals: set[str] = set()
-    facts: dict[str, Fact] = {}  # what a node says something about
     for subject, predicate, value, language in _triples(path):
-        if isinstance(value, tuple):
-            facts[subject] = value
-            continue
         told = resources.setdefault(subject, _Resource())
         if language is not None:
             literals.add(last_part(predicate))
@@ -86,22 +82,19 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
             told.types.append(value)
         elif value != f"{RDF}nil":  # the end of a list, whose nodes are blank
             resources.setdefault(value, _Resource())
-            edges.setdefault((subject, predicate, value), {})
+            edges[subject, predicate, value] = None
     for iri, told in resources.items():
         if all(iri.endswith(text) for _, text in told.names):  # a label that says no more is no name
             told.name_by_literals()
-    for node, (source, predicate, target) in facts.items():
-        for end in (source, target):
-            resources.setdefault(end, _Resource())
-        about = resources[node].details() if node in resources else {}
-        edges.setdefault((source, predicate, target), {}).update(about)
     blank = {iri for iri, told in resources.items() if iri.startswith("_:") and not told.names}
-    for iri in sorted(blank - facts.keys()):
+    for iri in sorted(blank):
         rows.dropped("blank nodes without a name (no entities), with their relations", iri)
-    kept = [(fact, about) for fact, about in edges.items() if not blank.intersection(fact)]
-    used = {end for (source, _, target), _ in kept for end in (source, target)}
-    predicates = {predicate for (_, predicate, _), _ in kept}
-    count = Counter(_label(iri, resources) for iri in resources)
+    kept = [fact for fact in edges if not blank.intersection(fact)]
+    used = {end for source, _, target in kept for end in (source, target)}
+    predicates = {predicate for _, predicate, _ in kept}
+    others: dict[str, list[str]] = {}
+    for iri in resources:
+        others.setdefault(_label(iri, resources), []).append(iri)
     for iri, told in resources.items():
         if iri in predicates and iri not in used:
             rows.dropped("predicates that the file describes (they name relation types)", iri)
@@ -112,29 +105,20 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
             names = [*(text for _, text in told.names if text != told.name), *told.aliases]
             rows.entity(
                 iri,
-                name=_name(iri, resources, count),
+                name=_name(iri, resources, others),
                 type=types[0],
                 description=told.description,
                 aliases=list(dict.fromkeys(names)),
                 details=detail_text(details),
             )
     relations = [
-        {
-            "source": source,
-            "target": target,
-            "relation": _label(predicate, resources),
-            "weight": about.pop("weight", None),
-            "details": detail_text(about),
-        }
-        for (source, predicate, target), about in kept
+        {"source": source, "target": target, "relation": _label(predicate, resources)}
+        for source, predicate, target in kept
     ]
     fill_relations(rows, Table.of_records(relations, "relations"))
     rows.columns.clear()
     rows.means("file", {key: PREDICATES.get(key, Role.DETAIL) for key in sorted(literals)})
     return rows.graph()
-
-
-Fact = tuple[str, str, str]
 
 
 class _Resource(Struct):
@@ -177,9 +161,10 @@ class _Resource(Struct):
         return next(iter([*order, *(text for _, text in self.names)]), "")
 
 
-def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
-    """Subject, predicate, value and the value's language; None for the language where it is a resource, or a
-    fact: its three resources. Blank nodes without a name, which the parser names at random, are numbered."""
+def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
+    """Subject, predicate, value and the value's language; None for the language where it is a resource. Of
+    what RDF-star says of a fact the fact alone. Blank nodes without a name, which the parser names at random,
+    are numbered."""
     pyoxigraph = optional("pyoxigraph", said("reading RDF"), "rdf")
     buffer = mapped(path)
     form = getattr(pyoxigraph.RdfFormat, _form(path, bytes(buffer[: 1 << 16])))
@@ -197,14 +182,15 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
         return blank.setdefault(text, f"_:b{len(blank) + 1}") if _UNNAMED.fullmatch(text) else text
 
     try:
-        for quad in pyoxigraph.parse(bytes(buffer), format=form, lenient=True):
+        text = bytes(buffer).removeprefix(BYTE_ORDER_MARK)
+        for quad in pyoxigraph.parse(text, format=form, lenient=True):
             subject, value = key(quad.subject), quad.object
             if isinstance(value, pyoxigraph.Literal):
                 yield subject, quad.predicate.value, value.value, value.language or ""
             elif not isinstance(value, pyoxigraph.Triple):
                 yield subject, quad.predicate.value, key(value), None
             elif not isinstance(value.object, pyoxigraph.Literal | pyoxigraph.Triple):
-                yield subject, "", (key(value.subject), value.predicate.value, key(value.object)), None
+                yield key(value.subject), value.predicate.value, key(value.object), None
     except (SyntaxError, ValueError) as error:
         why = said(REMOTE) if "LoadDocumentCallback" in str(error) else error.args[0]
         line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
@@ -233,11 +219,17 @@ def last_part(iri: str) -> str:
     return unquote(tail).replace("_", " ").strip() or iri if not iri.startswith("_:") else iri
 
 
-def _name(iri: str, resources: Mapping[str, _Resource], count: Mapping[str, int]) -> str:
-    """The label; of several `…/Ann#me` and `…/Ben#me` without one what stands before the `#`."""
+def _name(iri: str, resources: Mapping[str, _Resource], others: Mapping[str, Sequence[str]]) -> str:
+    """The label; of several without one that end in one number, all that differs, and of several such as
+    `…/Ann#me` and `…/Ben#me` what stands before the `#`."""
     label = _label(iri, resources)
-    is_shared = count[label] > 1 and not resources[iri].name and iri.endswith(f"#{label}")
-    return last_part(iri.partition("#")[0]) if is_shared else label
+    if len(others[label]) == 1 or resources[iri].name:
+        return label
+    if iri.endswith(f"#{label}"):
+        return last_part(iri.partition("#")[0])
+    levels = enumerate(zip(*(re.split("[/#]", other) for other in others[label]), strict=False))
+    start = next((at for at, level in levels if len({*level}) > 1), 0)
+    return last_part("%2F".join(re.split("[/#]", iri)[start:])) if looks_like_id(label) else label
 
 
 def _label(iri: str, resources: Mapping[str, _Resource]) -> str:

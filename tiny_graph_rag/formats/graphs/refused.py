@@ -7,12 +7,14 @@ archive may hold anything.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.detection import LFS, LFS_POINTER, Head
 from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.tables import csv_rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import Said, said
 
@@ -74,6 +76,53 @@ def _reason(head: Head) -> Said | None:
         return said(OWL, **names)
     begins = (begin for begin in BEGINNINGS if re.match(begin, head.text, re.I))
     return next((said(BEGINNINGS[begin], **names) for begin in begins), None)
+
+
+# --- lines that are no table
+
+TARGETS = said("a source and its targets")
+TRIPLE = said("a source, a relation and a target")
+MATRIX = said("a row of a matrix")
+# What such lines hold → what each of them is, and the pattern that parts it.
+LINES = {
+    "[-=]>": (TRIPLE, r"\s*\)?\s*(?:-+\[:?|\]?[-=]+>\|?|\||--+)\s*\(?\s*"),
+    r"\S#": (TRIPLE, "#"),
+    r"^[^,;\t]*([,;\t]-?[\d.]*){3,}$": (MATRIX, r"[,;\t]"),
+    "[,:]": (TARGETS, r"\s*[,:]\s*"),
+    r"\S": (TARGETS, r"\s+"),
+}
+PRINTED = {
+    TARGETS: "[print(f[0], 'RELATED_TO', t, sep='\\t') for f in r for t in f[1:] if t]",
+    TRIPLE: "[print(f[0], *f[1:-1] or ['RELATED_TO'], f[-1], sep='\\t') for f in r if len(f) in (2, 3)]",
+    MATRIX: "[print(f[0], 'RELATED_TO', t, sep='\\t') for f in r[1:] for t, n in zip(r[0][1:], f[1:]) "
+    "if n not in '0']",
+}
+
+
+def lines_refused(path: Path) -> GraphError | None:
+    """The refusal of lines that are no rows of one table, with a command that makes one of them; None where
+    they are such rows, or no text."""
+    text = Head(path).raw.decode("utf-8", "replace")
+    lines = [line for line in text.splitlines()[:50] if line.strip() and line[:1] not in "#%"]
+    held = (sign for sign in LINES if 3 * sum(bool(re.search(sign, line)) for line in lines) >= len(lines))
+    kind, sign = LINES[next(held)]
+    widths = Counter(len(row) for _, row in csv_rows(path, text, GraphError))
+    width, count = widths.most_common(1)[0] if lines else (0, 0)
+    if not lines or "\0" in text or (width != 1 and 10 * count > 9 * widths.total() and kind != MATRIX):
+        return None
+    return GraphError.at(
+        path,
+        "no table of relations; the first lines are: {lines}. If each is {each}, this makes a table of them: "
+        "python3 -c \"import re, sys; print('source', 'relation', 'target', sep='\\t'); "
+        "r = [re.split(r'{sign}', (' ' + l).partition(' #')[0].strip(' ()\\n')) for l in sys.stdin]; "
+        '{printed}" < {file} > {stem}.tsv',
+        lines=" / ".join(line[:60] for line in lines[:3]),
+        each=kind,
+        sign=sign,
+        printed=PRINTED[kind],
+        file=path.name,
+        stem=path.stem,
+    )
 
 
 @graph_format(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tiny_graph_rag.formats.graphs.base import EDGE_NAMES, NODE_NAMES, NONE, Columns
 from tiny_graph_rag.formats.graphs.table import (
@@ -21,9 +21,7 @@ from tiny_graph_rag.formats.graphs.table import (
     SAMPLE,
     Table,
     admin_kind,
-    end_text,
     key_of,
-    text_of,
     words_of,
 )
 from tiny_graph_rag.formats.tables import is_number
@@ -38,6 +36,7 @@ from tiny_graph_rag.formats.words import (
     LABEL_WORDS,
     LANGUAGES,
     LETTERS,
+    LONE,
     MISSING,
     NAME_WORDS,
     NO_TYPES,
@@ -82,7 +81,7 @@ def edge_roles(
         roles.update(zip(ends, (Role.SOURCE, Role.TARGET), strict=True) if len(ends) == 2 else ())
     _add_keys(roles, table, {Role.DIRECTED: ("directed", "type"), **EDGE_KEYS, Role.UNUSED: ("key",)})
     if Role.TYPE not in roles.values():  # `partnership_type`, `relation_en`
-        rest = [column for column in left if column not in roles]
+        rest = [name for name in left if name not in roles and not re.search(r"\d", name)]  # not `m2Type`
         kinds = [name for name in rest if TYPE_STEMS & {*words_of(name)[:1], *words_of(name)[-1:]}]
         roles.update(dict.fromkeys(kinds, Role.TYPE))
     return _deciding(roles, table, given)
@@ -261,7 +260,7 @@ def end_of(column: str, pair: tuple[str, str]) -> End | None:
         before, after = parts
         kind = _kind((*before, *after))
         if pair in COUNTED:
-            fits = bool(before)
+            fits = bool(before) or (pair in LONE and not after)
         elif pair in LETTERS:
             last = (*before, *after)[-1:]
             fits = {*last} <= ID_WORDS | NAME_WORDS | TYPE_WORDS and (bool(last) or pair != LETTERS[-1])
@@ -310,7 +309,7 @@ def pairs_of(columns: Sequence[str], strict: bool) -> list[Pair]:
         found += [
             Pair(words, rest, kind, source, sides[1][rest])
             for rest, (source, kind) in sides[0].items()
-            if rest in sides[1]
+            if rest in sides[1] and (rest or words not in LONE or len(columns) > len(HEADLESS))
         ]
     if strict and not any(key_of(column) in EDGE_KEYS[Role.TYPE] for column in columns):
         known = COUNTED_STEMS | LABEL_WORDS | TYPE_WORDS
@@ -383,59 +382,6 @@ def _add_name(roles: dict[str, str], table: Table, columns: Sequence[str]) -> No
             if says and _are_short(table, column) and _are_words(table, column):
                 roles[column] = Role.NAME
                 return
-
-
-def related(table: Table, known: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Relations that rows hold as entities or lists of them: `"related_concepts": ["hen"]` is of that type,
-    from the row's own entity, and so is `fatherId`. Of rows that are no entities the two in each list are the
-    ends. known: ids and names of entities; else those of the rows, whose lists have no role."""
-    roles = node_roles(table)
-    names = [*of_role(roles, Role.ID), *of_role(roles, Role.NAME)]
-    left = [column for column in table.names if known or column not in roles]
-    own = list(map(text_of, table.first_of(names) or [""] * table.rows))
-    known = known or {text for name in names for text in table.texts(name)}
-    are_entities = 2 * sum(text in known for text in own) > len(own)
-    found: list[dict[str, Any]] = []
-    for column in left:
-        is_key = bool({*words_of(column)[-1:]} & ID_WORDS)  # other numbers are ages and the like
-        texts = {text for text in known if is_key or not text.isdecimal()} if are_entities else set()
-        lists = [_listed(cell, texts) for cell in table.cells(column)]
-        if any(isinstance(cell, list | dict) for cell in table.cells(column)):
-            texts = set(known)
-        ends = [end for row, several in enumerate(lists) for end in several if end != own[row]]
-        if 2 * sum(end in texts for end in ends) <= len(ends):
-            continue
-        is_pair = 2 * sum(len(several) == 2 for several in lists) > len(lists)
-        for row, several in enumerate(lists):
-            if are_entities:
-                found += [{"source": own[row], "relation": column, "target": end} for end in several]
-            elif is_pair:  # without both ends it is counted as such
-                source, target = several if len(several) == 2 else ("", "")
-                details = {name: table.cells(name)[row] for name in table.names if name != column}
-                found.append({**details, "source": source, "target": target})
-    return found
-
-
-def names_by_id(table: Table, roles: Mapping[str, str]) -> dict[str, str]:
-    """What a table of entities, or of relation types, calls its ids."""
-    table.roles = roles
-    pairs = zip(table.of(Role.ID), table.of(Role.NAME), strict=True)
-    return {text_of(id): text_of(name) for id, name in pairs if name}
-
-
-def with_related(table: Table) -> list[Table]:
-    """A table of entities, and one of the relations that its rows hold; empty where they hold none."""
-    inner = Table.of_records(related(table), "relations", True)
-    table.is_edges = False
-    return [table, inner] if inner.rows else []
-
-
-def _listed(cell: Any, known: Collection[str]) -> list[str]:
-    """The entities of a list, or that are keys; of a text those known, alone or between signs: `p2|p3`."""
-    if isinstance(cell, list | dict):
-        return list(map(end_text, cell))
-    text = text_of(cell).strip() if known else ""
-    return [text] if text in known else [part.strip() for part in re.split("[|;,]", text) if part.strip()]
 
 
 # --- values

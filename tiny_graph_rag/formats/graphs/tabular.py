@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiny_graph_rag.columns.strings import Categories
-from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC, decode_utf8, read_bytes, read_start
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.assembly import associates, of_tables, says
+from tiny_graph_rag.formats.graphs.assembly import of_tables, says
 from tiny_graph_rag.formats.graphs.base import EDGE_NAMES, NONE, Columns, graph_format
-from tiny_graph_rag.formats.graphs.filling import fill_relations
+from tiny_graph_rag.formats.graphs.filling import fill_relations, with_related
 from tiny_graph_rag.formats.graphs.json_lists import document_of, one_table
+from tiny_graph_rag.formats.graphs.refused import lines_refused
 from tiny_graph_rag.formats.graphs.roles import (
     TIME,
     edge_roles,
     has_ends,
     names_ends,
     names_entities,
-    with_related,
 )
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import (
@@ -61,12 +61,13 @@ from tiny_graph_rag.inputs import bare_name
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.large import Triples
 
-ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
-JSON_ENDINGS = ENDINGS[3:]
+ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".jsonl", ".ndjson", ".json")
+JSON_ENDINGS = ENDINGS[4:]
 UNIQUE = (
     "lines at the top that may be column names (read as a relation; if so, name the columns with --columns)"
 )
 STRANGERS = "tables next to it whose entities are in no relation (left out)"
+UNREAD = "tables of relations next to it (not read; name the folder for all of them)"
 
 
 # --- which files belong together
@@ -98,9 +99,6 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
     if edges:
         plain = [file for file in files if file not in edges and names_entities(_header(file))]
         return [(*(nodes or plain), *edges)]
-    tables = [Table.of_header(_header(file), file.name) for file in files]
-    if any(associates(table, tables) for table in tables):
-        return [tuple(files)]
     named = [(file, *says(bare_name(file))) for file in files]
     nodes = [
         file for file, is_edges, _ in named if is_edges is False and names_entities(_header(file) or ["id"])
@@ -130,7 +128,9 @@ def _ending(file: Path) -> str:
 
 
 def _header(file: Path) -> Sequence[str]:
-    return Head(file).columns if _ending(file) in (".csv", ".tsv") else ()
+    """The names of a table's columns; empty where its first row holds a number, or another format is its."""
+    names = Head(file).columns if _ending(file) in (".csv", ".tsv") else ()
+    return () if any(map(is_number, names[:1])) else names
 
 
 # --- formats
@@ -150,9 +150,14 @@ GRAPHRAG_ENTITIES = ("entities.parquet", "create_final_entities.parquet", "entit
     tables=tables_beside,
 )
 def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
-    """Where entities are listed for none of the ends, the table of relations stands alone."""
-    rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], "tables")
-    tables = [table_of(path, rows) for path in paths]
+    """The name of a file, or of a sheet of several, says what it holds, else its columns do."""
+    form = "worksheets" if len(paths) == 1 and Head(paths[0]).is_worksheet else "tables"
+    rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], form)
+    tables = [table for path in paths for table in tables_in(path, rows)]
+    for group in tables_beside(paths[0].parent) if len(paths) > 1 else ():
+        others = {file for file in group if says(bare_name(file))[0]}
+        for file in sorted(others - {*paths}) if {*paths} & ({*group} - others) else ():
+            rows.flaw(UNREAD, file.name)
     if any(table.is_edges for table in tables):
         for table in (table for table in tables if table.is_edges is None):
             table.is_edges = names_ends(table.names, columns) or None
@@ -180,23 +185,13 @@ def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGrap
     takes_columns=True,
 )
 def read_worksheets(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
-    """The name of a sheet says what it holds, else its columns do; others are left out."""
-    tables = [Table.of_records([row for _, row in rows], name) for name, _, rows in sheets(paths[0])]
-    return of_tables(Rows(paths[0], "worksheets"), tables, columns)
+    return read_tables(paths, columns)
 
 
 def _is_triples(head: Head) -> bool:
-    if head.is_parquet:
-        try:
-            return names_ends(parquet_table(head.path).names)
-        except MissingExtraError:
-            return True  # reading it says what is missing
-    if head.line[:1] in "{[<@" or "\0" in head.text:  # "" is in any text
-        return False
-    delimiter = delimiter_of(head.line)
-    fields = head.line.split(delimiter)
-    is_long = len(fields) >= len(HEADLESS) and (delimiter == "\t" or head.path.suffix in (".csv", ".tsv"))
-    return is_long or _is_header(fields, NONE)
+    if head.is_parquet or head.line[:1] in "{[<@" or "\0" in head.text:  # "" is in any text
+        return head.is_parquet
+    return head.line.count("\t") > 1 or _is_header(head.line.split(delimiter_of(head.line)), NONE)
 
 
 @graph_format(
@@ -255,17 +250,17 @@ def _check_first_line(path: Path, first: Sequence[str], table: Table, rows: Rows
         if len(below[0]) > len(HEADLESS) and {*first}.isdisjoint(chain(*below)):
             rows.flaw(UNIQUE, ", ".join(first)[:120])
         return
-    source, relation, target = first if len(first) == len(HEADLESS) else ("COLUMN",) * 3
-    raise GraphError.at(
+    are_weights = all(map(is_number, below[-1]))
+    source, target = {2: first, 3: first[: 3 - are_weights : 2 - are_weights]}.get(len(first), ["COLUMN"] * 2)
+    raise lines_refused(path) or GraphError.at(
         path,
         "wanted source, relation and target in each line, or a header that names them; the first line is: "
         "{names}. If it is a header, say which columns they are: --columns "
-        "source={source},relation={relation},target={target}; without one the columns are called 'field 1', "
+        "source={source},target={target},relation=COLUMN; without one the columns are called 'field 1', "
         "'field 2' and so on. If the table has entities alone, add the table "
         "of relations: -g {file},RELATIONS",
-        names=", ".join(first)[:120],
+        names=", ".join(first)[:2000],
         source=source,
-        relation=relation,
         target=target,
         file=path.name,
     )
@@ -326,9 +321,15 @@ def _quoted(name: str, quote: str) -> str:
 # --- the graph of tables
 
 
-def table_of(path: Path, rows: Rows) -> Table:
-    """A table of a file. Raises GraphError for a header alone, as neo4j-admin may have it."""
-    if _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:
+def tables_in(path: Path, rows: Rows) -> list[Table]:
+    """The table of a file, or those of a workbook's sheets. Raises GraphError for a header alone, as
+    neo4j-admin may have it."""
+    if Head(path).is_worksheet:
+        several = [Table.of_records([row for _, row in below], name) for name, _, below in sheets(path)]
+        if len(several) != 1:
+            return several
+        table = several[0]
+    elif _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:
         table = parquet_table(path)
     elif _ending(path) in JSON_ENDINGS:
         document = document_of(path, rows)
@@ -338,15 +339,28 @@ def table_of(path: Path, rows: Rows) -> Table:
             raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
     else:
         names, table = csv_table(path, rows, padded=True)
-        is_edges = says(bare_name(path))[0] and len(names) == len(HEADLESS) and not names_ends(names)
-        if is_edges and any(
-            name in table.cells(column) for name, column in zip(names, table.names, strict=True)
-        ):
-            _, table = csv_table(path, rows, lambda names: False, padded=True)  # its first row says so
+        if len(names) <= len(HEADLESS) and _is_data(names, table):
+            _, table = csv_table(path, rows, lambda names: False, padded=True)
+            if not says(bare_name(path))[0]:
+                table = Table.of_columns(dict(zip(UNNAMED, map(table.cells, table.names), strict=False)))
         if not table.rows and any(map(admin_column, table.names)):
             raise GraphError.at(path, "the file holds a header alone; put it above the rows, in one file")
+    table.name = path.name
     table.is_edges, table.label = says(bare_name(path))
-    return table
+    return [table]
+
+
+UNNAMED = ("id", "name", "type")  # columns of a table of entities without a header
+
+
+def _is_data(first: Sequence[str], table: Table) -> bool:
+    """Whether a first row, which names no end and no entity, is one of a table without a header: something of
+    it stands again below, or it begins with a number as all the others."""
+    if names_ends(first) or names_entities(first):
+        return False
+    below = table.texts(table.names[0])
+    is_numbered = is_number(first[0]) and bool(below) and all(map(is_number, below))
+    return is_numbered or any(map(lambda name, column: name in table.texts(column), first, table.names))
 
 
 # --- CSV and TSV. A text that stands in many cells is in memory once, so that twenty million relations fit.
@@ -434,6 +448,11 @@ def _rows(path: Path) -> Iterator[list[str]]:
             for line in _LINE.finditer(text):
                 cells = line[0].split("\t")
                 yield list(map(unquoted, cells)) if quoted else cells
+            return
+    if delimiter not in first:  # between spaces
+        triples = list(map(str.split, text.splitlines()))
+        if all(len(row) in (0, 3) and not all(map(is_number, row)) for row in triples):
+            yield from filter(None, triples)
             return
     for _, row in csv_rows(path, text, GraphError, delimiter):
         yield row
