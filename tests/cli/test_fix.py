@@ -114,7 +114,7 @@ def test_only_what_was_confirmed_changes_a_question(town: Path, run_cli) -> None
     ("text", "message"),
     [
         ("aliases: [{entity_id: Gone, alias: x}]", "aliases[0]: the graph town has no entity 'Gone'"),
-        ("aliases: [{entity_id: Kim}]", "p.yaml: aliases[0]: Object missing required field `alias`"),
+        ("aliases: [{entity_id: Kim}]", "(Object missing required field `alias`)"),
         (
             "settings: [{values: {retriever: 'evil.py:run'}, status: confirmed}]",
             "would run code or ask a service",

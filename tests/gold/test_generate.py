@@ -256,7 +256,9 @@ def test_a_language_without_words_for_any_relation_is_refused_and_a_vocabulary_b
     path = tmp_path / "g-KG.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     wanted = Wanted(4, ("single",), language="ko")
-    with pytest.raises(GraphError, match=r"no ko words for its relation types \('FROBNICATES'\)"):
+    with pytest.raises(
+        GraphError, match=r"no words for its relation types \('FROBNICATES'\) in the .* \(ko\)"
+    ):
         made(path, wanted)
     (tmp_path / "g-vocabulary.yaml").write_text("FROBNICATES: [칭찬한]\n", encoding="utf-8")
     graph = load_graph(path)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:  # a command loads only what it uses
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 STDOUT = "-"
 SECONDS_A_LINE = 10  # between two lines of progress where there is no terminal
-GRAPH_SIGNS, GOLD_SIGNS = (b'"entities":', b'"nodes":', b'"relation'), (b'"query":', b'"question":')
+GRAPH_SIGNS = (b'"entities":', b'"nodes":', b'"relation', b"Subject,", b"subject,", b"Source,", b"source,")
+GOLD_SIGNS = (b'"query":', b'"question":')
 GRAPH_HINT = "the file looks like a knowledge graph; give that with -g, and the questions with --dataset"
 GOLD_HINT = "the file looks like a gold set; give that with --dataset, and the graph with -g"
 

@@ -115,8 +115,8 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     unsaid = maker.unsaid()
     if not maker.sampler.types:
         raise GraphError(
-            "{graph}: there are no {language} words for its relation types ({types}). Add words in "
-            "{vocabulary}, or choose another language with --lang",
+            "{graph}: there are no words for its relation types ({types}) in the language of the questions "
+            "({language}). Add words in {vocabulary}, or choose another language with --lang",
             graph=graph.name,
             language=maker.wording.language,
             types=", ".join(map(repr, unsaid[:3])),

@@ -44,8 +44,8 @@ MOST_QUESTIONS = 1000  # that `eval` asks again; of more, a sample spread evenly
 PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
 
 TOO_FEW = (
-    "too few groups of questions to compare settings ({n} of at least {least}). `dataset from` and "
-    "`generate` make more questions"
+    "too few groups of questions to compare settings ({n} of at least {least}). Questions with the same "
+    "references are one group. `dataset from` and `generate` make more"
 )
 KEEP = (
     "keep the current settings: none of {n} others is better in {measure} by more than {tolerance} or cheaper"

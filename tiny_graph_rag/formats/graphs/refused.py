@@ -46,6 +46,7 @@ RESULT = (
     "this is the result of a query as text. Save it as JSON in Neo4j Browser, or read the database: "
     "convert -g neo4j://localhost -o {stem}-KG.json"
 )
+OURS = "this file says what a command found; the graph itself is what -g takes"
 PICKLE = (
     "pickle files are not read, because opening one can run code. Export the graph with "
     "networkx.write_graphml(graph, '{stem}.graphml'), or fast-graphrag's with "
@@ -57,6 +58,7 @@ PICKLE = (
 BEGINNINGS = {
     LFS_POINTER: LFS,
     "0 HEAD": GEDCOM,
+    r'\{\s*"schema_version":\s*\d+,\s*"package_version":': OURS,
     r'(strict\s+)?(di)?graph\s*("[^"]*"|\w*)\s*\{': DOT,
     r"(var|let|const|window|module|export)\b[^\n=]*=?\s*[\[{]": SCRIPT,
     r'\{\s*"[^"]+"\s*:\s*\{\s*"[^"]+"\s*:\s*\[\s*\{[^{}\[]*"(uri|literal|bnode)"': RDF_JSON,

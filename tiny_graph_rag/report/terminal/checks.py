@@ -58,8 +58,8 @@ def validation_lines(
     odd = {tag: slice_ for tag, slice_ in hop_tags.items() if slice_.differ or slice_.unmeasured}
     for tag, slice_ in hop_tags.items() if details else list(odd.items())[:TAGS_SHOWN]:
         line = t(
-            "tag {tag}: {agree} of {n} questions match the graph, {differ} don't, {unmeasured} can't be "
-            "measured",
+            "tag {tag}: {agree} of {n} questions need that many hops, {differ} another number, "
+            "{unmeasured} can't be measured",
             tag=tag,
             n=f"{slice_.questions:,}",
             agree=f"{slice_.agree:,}",
@@ -182,7 +182,7 @@ def generated_lines(found: Generated, wanted: int, graph: str) -> Iterator[Shown
     )
     yield title
     for question in found.questions[:EXAMPLES]:
-        yield f"  {question.query} → {listed(question.reference_entities, 3) or '-'}"
+        yield f"  {question.query} → {listed(question.reference_entities, 3) or t('nothing')}"
     lacking = {shape: asked - found.found.get(shape, 0) for shape, asked in found.asked.items()}
     if any(missing > 0 for missing in lacking.values()):
         shapes = ", ".join(f"{shape} ({missing:,})" for shape, missing in lacking.items() if missing > 0)

@@ -179,19 +179,20 @@ def _tried(summary: Json) -> Iterator[str]:
     decision = summary.get("decision")
     if not decision:
         return
-    measure = decision["measure"]
+    measure, enough = decision["measure"], decision["groups"] >= RELIABLE_FROM
     tried = [record for record in decision["tried"] if record["change"] is not None]
     tried.sort(key=lambda record: record["change"], reverse=rises(measure))
     picked = tried if len(tried) <= TRIED_SHOWN else [tried[0], tried[-1]]
     for place, record in enumerate(picked):
         label = f"{t('Tried')}:"
         head = label if not place else " " * cell_width(label)
-        certainty = t("certain") if record["certain"] else t("not certain")
+        unsure = t("not certain") if enough else t("too few groups")
+        certainty = t("certain") if record["certain"] else unsure
         moved = t("{won} better, {lost} worse", won=record["better"], lost=record["worse"])
         change = f"{signed(record['change'])}{'' if place else f' {measure}'}"
         line = f"{head} {record['label']}  {change}  {moved}  {certainty}"
         with_p = f"{line} (p {p_value(record['p'])})"
-        fits = decision["groups"] >= RELIABLE_FROM and cell_width(with_p) <= SCREEN_WIDTH
+        fits = enough and cell_width(with_p) <= SCREEN_WIDTH
         yield with_p if fits else cut(line, SCREEN_WIDTH)
 
 
