@@ -331,9 +331,9 @@ def test_a_saved_run_is_ordered_alike_by_trec_eval(own_folder: Path, run_cli) ->
 
 
 BAD = [
-    ("run", "q1 Q0 d1 1 nan t\n", "run:1: the score must be a number, got 'nan'"),
-    ("run", "q1 Q0 d1 1 high t\n", "run:1: the score must be a number, got 'high'"),
-    ("run", "query_id,entity,rank\nq1,Ben,x\n", "run:2: the rank must be a number, got 'x'"),
+    ("run", "q1 Q0 d1 1 nan t\n", "run:1: the score must be a number such as 0.5, got 'nan'"),
+    ("run", "q1 Q0 d1 1 high t\n", "run:1: the score must be a number such as 0.5, got 'high'"),
+    ("run", "query_id,entity,rank\nq1,Ben,x\n", "run:2: the rank must be a number such as 0.5, got 'x'"),
     (
         "run",
         "q1 Q0 d1 1 2 t\nq1 Q0 d2",
@@ -341,7 +341,7 @@ BAD = [
     ),
     (
         "run",
-        '{"id": "q1", "entities": [{"name": "a"}, 3]}\n',
+        '{"id": "q1", "entities": [{"name": "a"}, 3.5]}\n',
         "run:1: an entity must be a name, a [name, score]",
     ),
     (

@@ -26,6 +26,7 @@ PARAGRAPHS = [
     {"title": "Bees", "paragraph_text": PASSAGE, "is_supporting": True},
     {"title": "Cats", "paragraph_text": "Nobody keeps cats.", "is_supporting": False},
 ]
+ADDRESS = f"https://bees.org/{'bee' * 20}"
 KEEPS = ["Anna", "keeps", "bees"]
 KEPT = ("Anna", "bees", "keeps")
 ASKED = {"question": QUESTION, "answer": ANSWER}
@@ -179,6 +180,26 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a context with a slash": (
         {**ASKED, "contexts": ["Ann and/or Ben"]}, {"reference_texts": ("Ann and/or Ben",)},
     ),
+    "what is expected, in one object": (
+        {"question": QUESTION, "expect": {"sources": ["a.md"], "answer_contains": ["Anna"], "k": 3}},
+        {"reference_chunks": ("a.md",), "ground_truth": ("Anna",), "unknown": {"expect_k": 3}},
+    ),
+    "a chunk before its section": (
+        {"question": QUESTION, "expected_section_ids": ["s1"], "expected_chunk_ids": ["c1"]},
+        {"reference_chunks": ("c1",)},
+    ),
+    "pages of addresses": (
+        {"question": QUESTION, "expected_citations": [{"url": f"{ADDRESS}.pdf", "page": 3}]},
+        {"reference_chunks": (f"{ADDRESS}.pdf 3",)},
+    ),
+    "any of several": (
+        {"question": QUESTION, "expected_keywords_any": ["Anna"], "relevance_judgments": [{"doc_id": "d1"}]},
+        {"ground_truth": ("Anna",), "reference_chunks": ("d1",)},
+    ),
+    "places in the context are no answers": (
+        {"question": QUESTION, "answers": [4, 5], "context": PASSAGE},
+        TEXT | {"ground_truth": (), "unknown": {"answers": [4, 5]}},
+    ),
     "the part before the whole": (
         {"question": QUESTION, "expect_book_id": "b1", "expect_chunk_id": "c1"},
         {"reference_chunks": ("c1",)},
@@ -253,6 +274,14 @@ FILES: list[tuple[str, str | bytes, dict[str, Any]]] = [  # name, content, and w
         json.dumps([{"question": QUESTION, "expected_node_ids": ["n1", "n2"]}]),
         {"reference_entities": ("n1", "n2")},
     ),
+    (
+        "labels.json",
+        json.dumps([{"question": QUESTION, "expected_entities": [{"label": "Ann", "uri": "urn:a"}]}]),
+        {"reference_entities": ("Ann",)},
+    ),
+    ("qrels.json", '{"q1": {"d1": 2, "d2": 0}}', {"id": "q1", "grades": {"d1": 2, "d2": 0}}),
+    ("one column.csv", "Who keeps bees?\nWhere?\n", {"query": "Who keeps bees?", "judged": False}),
+    ("marked.yaml", f"---\n- question: {QUESTION}\n", {"query": QUESTION}),
     *(
         (f"{id}.json", json.dumps([{id: "q7", asked: QUESTION, "relevant_chunk_ids": ["c1", 2]}]), CHUNKS)
         for id, asked in (("query_id", "query"), ("qid", "问题"), ("번호", "질문"))
@@ -411,7 +440,12 @@ REFUSED = [  # name, content, and what is said of it
     ("x.json", '{\n "name": "x",\n "items": [1, 2]\n}', "an object with the keys 'name', 'items'"),
     ("labels.yaml", "1: cat\n2: dog\n", "no questions in this file, an object with the keys '1', '2'"),
     ("x.json", "[\n 1,\n 2\n]", "wanted an object"),
-    ("x.json", '{"a": {"b": 1}}', "no questions in this file"),
+    ("x.json", '{"a": {"b": "c"}}', "no questions in this file"),
+    (
+        "notes.jsonl",
+        "// ours\n" + json.dumps(ASKED),
+        "notes.jsonl:1: wanted JSON, as the file is called; got",
+    ),
     ("a.csv", 'question,references\nWho?,"Ann","Bob"\n', "separate several names with ;"),
     ("b.jsonl", '{"query": "Who?", "reference_entities": "Ann, Bob"}\n', r'Write \["Ann", "Bob"\]'),
     ("q.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:ab\n", "a pointer of Git LFS"),

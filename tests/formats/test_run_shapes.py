@@ -35,6 +35,8 @@ UPSTREAM = [
     row | {"query": query, "reference_entities": [name]}
     for row, query, name in zip(two("example_id", "retrieved_entities"), TEXTS, ("Dover", "Ann"), strict=True)
 ]
+RANK = ["question", "rank", "entity"]
+RANKED: list[list[Any]] = [[Q1, 2, "Ann"], [Q1, 1, "Dover"], [Q2, None, None]]
 SHAPES = {
     "names": lines(*two("id", "retrieved")),
     "pairs": lines(
@@ -57,6 +59,11 @@ SHAPES = {
     "a text a question": lines(
         {"id": "q1", "ranked_entities": "Dover; Ann"}, {"id": "q2", "ranked_entities": ""}
     ),
+    "a rank an object": json.dumps([dict(zip(RANK, row, strict=True)) for row in RANKED]),
+    "columns of pandas": json.dumps(
+        {name: {str(n): row[at] for n, row in enumerate(RANKED)} for at, name in enumerate(RANK)}
+    ),
+    "in Korean": f"질문,순위,개체\n{Q1},2,Ann\n{Q1},1,Dover\n{Q2},,\n",
     "lists alone": json.dumps(BOTH),
     "one line": json.dumps(two("id", "retrieved")),
     "upstream": json.dumps({"summary": {"num_examples": 2, "avg_mrr": 0.5}, "results": UPSTREAM}, indent=2),
@@ -89,7 +96,7 @@ def test_each_shape_is_the_same_run(shape: str, tmp_path: Path, run_cli: Callabl
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (lines({"id": "q1", "hits": ["Dover"]}), "with the keys 'id', 'hits'; wanted one of 'id'"),
+        (lines({"id": "q1", "matches": ["Dover"]}), "with the keys 'id', 'matches'; wanted one of 'id'"),
         (
             lines({"quest": Q1, "entities": ["Dover"]}),
             "the first has: 'quest', 'entities'. Name the key in run-",
@@ -208,6 +215,28 @@ def test_ids_of_a_cell_are_parted_by_commas_and_a_title_is_not(tmp_path: Path) -
         "q1": ["GS2_1", "a.md"],
         "q2": ["Woodson, Arkansas"],
     }
+
+
+def test_ids_are_the_same_number_and_a_run_of_other_questions_is_refused(
+    tmp_path: Path, run_cli: Callable[..., Result]
+) -> None:
+    gold, run = tmp_path / "gold.jsonl", tmp_path / "run.csv"
+    rows = [{"id": n, "query": f"Who is {n}?", "reference_entities": ["Ann"]} for n in (1, 10)]
+    gold.write_text(lines(*rows), encoding="utf-8")
+    for ids in (("01", "10"), ("1.0", "10.0")):
+        run.write_text("query_id,entity\n" + "".join(f"{id},Ann\n" for id in ids), encoding="utf-8")
+        told = run_cli("score", "--run", run, "--gold", gold, "--measures", "mrr", "-o", "-", code=0)
+        assert json.loads(told.stdout)["summary"]["measures"]["mrr"]["mean"] == 1
+    run.write_text("query_id,entity\nx7,Ann\n", encoding="utf-8")
+    told = run_cli("score", "--run", run, "--gold", gold, code=2)
+    assert "no question of the run is in the gold set: the run has 'x7', the gold set '1'" in told.stderr
+
+
+def test_a_decimal_comma_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text("q1 Q0 Dover 1 0,9 t\n", encoding="utf-8")
+    with pytest.raises(RunError, match="run:1: the score must be a number such as 0\\.5, got '0,9'"):
+        read_run(path)
 
 
 def test_systems_with_their_figures_are_no_rankings(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_the_quick_way_equals_the_careful_one(
 @pytest.mark.parametrize(
     ("run", "expected"),
     [
-        ("q1 Q0 d1 1 2 x\nq1 Q0 d2 2 nan x\n", "run:2: the score must be a number, got 'nan'"),
+        ("q1 Q0 d1 1 2 x\nq1 Q0 d2 2 nan x\n", "run:2: the score must be a number such as 0.5, got 'nan'"),
         (
             "q1 Q0 d1 1 2 x\nq1 Q0 d2 2",
             "run:2: wanted 6 fields (question Q0 document rank score tag), got 4; the",

@@ -23,16 +23,20 @@ from tiny_graph_rag.formats.words import (
     ANSWER_KEYS,
     COLUMN_KEYS,
     CONTAINING,
+    ENTITY_LISTS,
     ID_KEYS,
     INNER_OBJECTS,
     LANGUAGES,
     NEGATIONS,
     NOUNS,
+    QUALIFIERS,
     QUESTION_LISTS,
+    RELATION_LISTS,
 )
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import said
 
+NO_RANKINGS = {*ID_KEYS, *COLUMN_KEYS, *QUESTION_LISTS, *ENTITY_LISTS, *RELATION_LISTS}
 OF_RECORDS = {"reference", "ref", "target", "correct"}  # their bare `id` is of the record itself
 LISTED_BY_ID = ("entities", "relations", "texts")
 LEVELS = 6  # of lists and objects between a file's one value and its records
@@ -114,7 +118,7 @@ def records(
             path.name,
             "no questions in this file, {kind}{keys}; {wanted}. Name another key in {file}: query: KEY",
             kind=json_kind(document),
-            keys=_keys(document),
+            keys=keys_of(document),
             wanted=wanted,
             file=f"{bare_name(path)}-columns.yaml",
         )
@@ -143,7 +147,8 @@ def _lists_beside(document: Mapping[str, Any], rows: list[Any]) -> list[str]:
     ]
 
 
-def _keys(document: Any) -> str:
+def keys_of(document: Any) -> str:
+    """The first keys of an object, for a message."""
     if not isinstance(document, Mapping) or not document:
         return ""
     return said(" with the keys {keys}", keys=", ".join(repr(str(key)[:40]) for key in list(document)[:6]))
@@ -180,6 +185,24 @@ def rows_of(document: Any, is_known: Callable[[Any], bool]) -> list[Any] | None:
     return None
 
 
+def rankings_in(document: Any) -> dict[str, list[Any]] | None:
+    """Question → documents, of an object of lists or of {document: number}, which become pairs, or of such
+    lists without their questions, which are then `line-N`; None for any other JSON. Keys of notes begin with
+    `_`."""
+    if isinstance(document, list) and document and isinstance(document[0], list):
+        document = {f"line-{number}": ranking for number, ranking in enumerate(document, start=1)}
+    names = {*map(folded, document)} if isinstance(document, dict) else NO_RANKINGS
+    if names & NO_RANKINGS:
+        return None
+    found = {key: part for key, part in document.items() if key[:1] != "_" or isinstance(part, list)}
+    for key, part in found.items():
+        if isinstance(part, dict) and all(isinstance(number, int | float) for number in part.values()):
+            found[key] = list(map(list, part.items()))
+    are_lists = all(isinstance(part, list) for part in found.values())
+    is_known = are_lists and not any(isinstance(item, dict) for part in found.values() for item in part)
+    return found if found and is_known else None
+
+
 def _below(value: Any, is_known: Callable[[Any], bool], levels: int, around: dict[str, Any]) -> list[Any]:
     """The records in a value, in lists and objects of it. around: what the objects around it say, which is
     true of each record that has no such field itself (SQuAD's `context`, a category of questions)."""
@@ -194,7 +217,11 @@ def _below(value: Any, is_known: Callable[[Any], bool], levels: int, around: dic
 
 
 def _columns(document: Mapping[str, Any]) -> list[Any] | None:
-    """An object of columns, lists or by id, as rows; a column in the plural gives a field in the singular."""
+    """An object of columns, lists or by id, as rows; a column in the plural gives a field in the singular.
+    pandas names the rows of its columns by number."""
+    columns = list(document.values())
+    if columns and all(isinstance(column, dict) and "0" in column for column in columns):
+        return [{name: column.get(key) for name, column in document.items()} for key in columns[0]]
     asked = next((name for name in document if folded(name) in COLUMN_KEYS), None)
     values = None if asked is None else document[asked]
     places: Any = range(len(values)) if isinstance(values, list) else values
@@ -208,7 +235,7 @@ def _columns(document: Mapping[str, Any]) -> list[Any] | None:
         and len(column) == len(values)
         and (isinstance(column, list) or column.keys() == {*values})
     ]
-    is_named = isinstance(values, dict) and not all(map(str.isdigit, values))
+    is_named = isinstance(values, dict)
     is_alone = len(same) < 2 and (len(document) > 1 or is_named)
     if is_alone or {"providers", "targets", "tests"} & document.keys():
         return None
@@ -220,7 +247,7 @@ def _flat(row: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> Any:
     """A record whose question stands in an object of it (promptfoo's `vars`, LangSmith's `inputs`), with what
     its objects hold next to its own keys."""
     if not isinstance(row, dict) or is_record(row):
-        return row
+        return _spelled_out(row)
     objects = {name: row[name] for name in INNER_OBJECTS if isinstance(row.get(name), dict)}
     variables = objects.get("vars")
     if variables and not is_record(variables):
@@ -234,6 +261,18 @@ def _flat(row: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> Any:
     answers = _answers_checked(checks if isinstance(checks, list) else [])
     own = {name: value for name, value in row.items() if name not in (*objects, "assert")}
     return {**own, **inner, **({"ground_truth": answers} if answers else {})}
+
+
+def _spelled_out(row: Any) -> Any:
+    """A record that has what is expected in one object, each thing under a key of its own:
+    `{"expect": {"sources": [...]}}` → `expect_sources`."""
+    fields = row.items() if isinstance(row, dict) else ()
+    objects = [name for name, part in fields if isinstance(part, dict) and folded(name) in QUALIFIERS]
+    for name in objects:
+        parts = {f"{name}_{key}": part for key, part in row[name].items()}
+        if any(thing_meant(folded(key), QUALIFIERS) for key in parts):
+            row = {key: part for key, part in row.items() if key != name} | parts
+    return row
 
 
 def _answers_checked(checks: list[Any]) -> list[str]:

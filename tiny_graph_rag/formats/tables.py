@@ -65,13 +65,12 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
 
 
 def columns_of_data(cells: Sequence[str]) -> list[str]:
-    """The two columns of a table whose first row is data: an id and its question, or a question and its
-    answers; [] where the first row names the columns."""
-    if len(cells) != 2:
-        return []
-    if _NUMBERED.fullmatch(cells[0]) and " " in cells[1]:
+    """The columns of a table whose first row is data: a question, an id and its question, or a question and
+    its answers; [] where the first row names the columns."""
+    if len(cells) == 2 and _NUMBERED.fullmatch(cells[0]) and " " in cells[1]:
         return ["query_id", "question"]
-    return ["question", "answers"] if len(cells[0].split()) > 4 or cells[0].endswith(("?", "？")) else []
+    asks = len(cells) in (1, 2) and (len(cells[0].split()) > 4 or cells[0].endswith(("?", "？")))
+    return ["question", "answers"][: len(cells)] if asks else []
 
 
 def column_names(header: Iterable[Any], path: Path) -> list[str]:
@@ -349,7 +348,7 @@ def _text(value: Any) -> str:
 
 _TREC_FIELD = re.compile(r"[^\x01-\x20]+")
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def trec_rows(path: Path, columns: Sequence[str], problems: Problems) -> Iterator[Record]:

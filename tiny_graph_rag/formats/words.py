@@ -179,20 +179,20 @@ NAMES_OR_ANSWER = _keys("reference gold 정답")
 QUALIFIERS = _set(
     """
     cited intended expected expect gold golden relevant reference ref referenced ground truth correct required
-    must should needed supporting ideal target wanted esperada esperado esperadas esperados relevante
-    relevantes esperti attendu attendue attendus attendues erwartet erwartete deve debe beklenen ожидаемый
-    ожидаемые
+    must should needed supporting ideal target wanted relevance esperada esperado esperadas esperados
+    relevante relevantes esperti attendu attendue attendus attendues erwartet erwartete deve debe beklenen
+    ожидаемый ожидаемые
     """
 )
 RETRIEVED = _set("retrieved returned found predicted ranked search top selected fetched")
-NEGATIONS = _set("not no nao não forbid forbidden avoid wrong incorrect irrelevant score rank count label")
+NEGATIONS = _set("not no nao não forbid forbidden avoid wrong incorrect irrelevant score rank count label by")
 # what such a key speaks of → its nouns
 NOUNS = _table(
     """
     entities: entity entities node nodes concept concepts
     relations: relation relations relationship relationships triple triples triplets
-    chunks: chunk chunks doc docs document documents documento documentos file files filename filenames
-        source sources path paths url urls slug slugs citation citations title titles page pages
+    chunks: chunk chunks doc docs document documents documento documentos file files filename filenames book
+        source sources path paths url urls slug slugs citation citations title titles page pages books
         section sections chapter chapters article articles clause clauses relevance judgment judgments
     texts: passage passages context contexts evidence text texts snippet snippets quote quotes
     answer: answer answers output response keyword keywords term terms value values point points token
@@ -204,18 +204,18 @@ NOUNS = _table(
 # Passages are parts of these: an id of one counts after that of a part.
 WHOLES = _set("doc docs document documents book file source sources page title titles")
 # `expected_source_contains` speaks of the source.
-CONTAINING = _set("contain contains include includes conter contener")
+CONTAINING = _set("contain contains include includes conter contener any all")
 # In the order in which they are written. Other keys are read by a qualifier and a noun: `expected_entities`.
 FIELDS = _table(
     """
     id: id query_id question_id qid eval_id example_id _id uid qa_id sample_id case_id test_id scenario_id
-        item_id task_id no 번호
+        item_id task_id testcase_id no 번호 질문id 질문_id
     query: query question q claim user_input input input_text msg messages prompt prompts user_query
         user_question question_text query_text claim_text text 질문 질의 물음 문항 사용자_질문 问题 提问
         問題 質問 pregunta pergunta questão вопрос frage soru domanda pytanie pertanyaan câu_hỏi vraag คำถาม
         प्रश्न প্রশ্ন سؤال السؤال سوال user_message consulta turns
     reference_entities: reference_entities references answer_entities entities entidades entités entità
-        entitäten сущности relevant_chunk_ids
+        entitäten сущности
     ground_truth: ground_truth ground_truths truth ground_truth_answer reference_answer expected_output
         expected_answer expected_response preferred_response gold_answer golden_answer ideal_answer
         ideal_response correct_answer answer answers expected answer_text target 답 답변 모범답안 모범_답안
@@ -257,7 +257,7 @@ ORIGIN_KEYS, TYPE_KEYS = _table(
 ).values()
 STATEMENTS = _set("sparql sparql_query sparql_wikidata cypher cypher_query sql")  # what asks a database
 RESPONSE_KEYS = _keys("response actual_output generated_answer model_answer prediction")
-TEXT_KEYS = _keys("text page_content content fact paragraph_text passage body quote answer name")
+TEXT_KEYS = _keys("text page_content content fact paragraph_text passage body quote answer name label")
 # keys of the list of questions in one object
 QUESTION_LISTS = _keys(
     "results questions examples tests test_cases qa_pairs queries predictions data items samples goldens"
@@ -279,21 +279,24 @@ ANSWER_CHECKS = _set(
 QUESTION_NAMES = (*(key for key in ID_KEYS if key != "id"), "id")
 DOCUMENT_NAMES = _keys("doc_id docid document_id corpus_id entity_id name")
 GRADE_NAMES = _keys("score relevance grade rel label relevant is_relevant judgment judgement gain")
-SCORE_NAMES = _keys("score similarity")
+SCORE_NAMES = _keys("score similarity 점수 유사도")
 # Of a run by hand: an entity a row by its rank, or all of a question in one cell.
-RANK_NAMES = _keys("rank position")
-ENTITY_COLUMNS = _keys("entity entity_name retrieved_entity title")
-LIST_COLUMNS = _keys("retrieved_entities retrieved entities")
+RANK_NAMES = _keys("rank position 순위 등수")
+ENTITY_COLUMNS = _keys("entity entity_name retrieved_entity title 개체 엔티티 实体")
+LIST_COLUMNS = _keys("retrieved_entities retrieved entities 검색결과 검색_결과 检索结果")
 # Of a run, in which a text or a message is what was retrieved.
 ASKED_KEYS = tuple(key for key in QUERY_KEYS if key not in ("text", "input", "msg", "messages"))
 # what `NAME-columns.yaml` next to a run may name
 RUN_FIELDS = _keys("id query entities retrieved_entities name rank score passages relations")
 # the first of them counts
 RETRIEVED_KEYS = _keys(
-    "entities retrieved retrieved_entities topk contexts evidence retrieved_nodes results output"
+    "entities retrieved retrieved_entities topk contexts evidence retrieved_nodes results output hits "
+    "ranking 검색결과 검색_결과 检索结果"
 )
 RELATIONS_KEYS = _keys("relations relationships triples")
-PASSAGES_KEYS = _keys("passages chunks contexts source_nodes retrieved_contexts retrieval_context context")
+PASSAGES_KEYS = _keys(
+    "passages chunks contexts source_nodes retrieved_contexts retrieval_context documents docs context"
+)
 # of one relation, passage or entity that was retrieved
 SOURCE_END = _keys(
     "source src_id source_entity_id source_id source_node_id head subject start src from entity1"

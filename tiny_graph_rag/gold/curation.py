@@ -338,11 +338,7 @@ class Curation:
 
     def _judged(self, example: Example, view: dict[str, Any], grades: dict[str, int]) -> Example:
         """The question with its judgments; what it came with stays where nobody judged it again."""
-        of_name: dict[str, int] = {
-            **dict.fromkeys(example.irrelevant_entities, 0),
-            **dict.fromkeys(example.reference_entities, 1),
-            **dict.fromkeys(example.highly_relevant_entities, 2),
-        }
+        of_name = example.grades
         for entity, grade in grades.items():
             of_name[self.name_of(entity) or entity] = grade
         own = {name: value for name, value in example.unknown.items() if name != "note"}
@@ -356,16 +352,8 @@ class Curation:
             own["note"] = view["note"]
         no_answer = not any(grade > 0 for grade in of_name.values())
         tags = [tag for tag in view["tags"] if tag != "no-answer"] + ["no-answer"] * no_answer
-        return replace(
-            example,
-            query=view["query"],
-            tags=tuple(tags),
-            reference_entities=tuple(name for name, grade in of_name.items() if grade == 1),
-            highly_relevant_entities=tuple(name for name, grade in of_name.items() if grade == 2),
-            irrelevant_entities=tuple(name for name, grade in of_name.items() if grade == 0),
-            judged=True,
-            unknown=own,
-        )
+        judged = example.with_grades(of_name)
+        return replace(judged, query=view["query"], tags=tuple(tags), unknown=own)
 
     def agreements(self) -> tuple[dict[str, AnnotatorAgreement], list[dict[str, Any]]]:
         """Of the two annotators that judged most in common: agreement by tag ("all" first), and every entity

@@ -90,6 +90,16 @@ class Example:
         order = [name for name in self.order if name in graded]
         return {name: graded[name] for name in dict.fromkeys([*order, *graded])}
 
+    def with_grades(self, grades: Mapping[str, int]) -> Example:
+        """The same question, its names judged so; below 0 a name is not judged."""
+        return replace(
+            self,
+            reference_entities=tuple(name for name, grade in grades.items() if grade == 1),
+            highly_relevant_entities=tuple(name for name, grade in grades.items() if grade >= HIGHEST),
+            irrelevant_entities=tuple(name for name, grade in grades.items() if grade == 0),
+            judged=True,
+        )
+
     @property
     def written_id(self) -> str | int:
         """The id with the JSON type that it has in its file."""

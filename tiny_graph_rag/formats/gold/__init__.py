@@ -13,6 +13,7 @@ from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.gold.questions import (
     EMPTY,
     GOLD_FORMATS,
+    NAMED_COLUMNS,
     Sound,
     gold_format,
     graded,
@@ -78,7 +79,8 @@ def _is_draft(example: Example) -> bool:
 def _said_table(path: Path) -> list[str]:
     """What the reader of a table takes for granted: what its columns are, and that one sheet is enough."""
     head = Head(path)
-    columns = [] if head.is_worksheet or head.is_parquet else columns_of_data(head.columns)
+    is_text = not (head.is_worksheet or head.is_parquet or head.is_json or is_yaml(path))
+    columns = columns_of_data(head.columns or [head.line]) if is_text else []
     if columns:
         return [
             said(
@@ -126,13 +128,15 @@ def check_is_content(head: Head) -> None:
     """Raises DatasetError for what is no file of questions: a pointer of Git LFS, rows of numbers."""
     if head.text.startswith(LFS_POINTER):
         raise DatasetError.at(head.path.name, said(LFS))
-    if head.line and not head.is_json and _NUMBERS.fullmatch(head.line) and not head.is_trec(4):
+    place, line = f"{head.path.name}:1", repr(head.line[:60])
+    if head.is_json or is_yaml(head.path) or head.is_trec(4):
+        return
+    if head.line and ".json" in head.path.name.lower():
         raise DatasetError.at(
-            f"{head.path.name}:1", "rows of numbers, no questions; got {line}", line=repr(head.line[:60])
+            place, "wanted JSON, as the file is called; got {line}. Take out what is no JSON", line=line
         )
-
-
-FIELDS_NAMED = 10  # of a gold set that none of ours is among
+    if head.line and _NUMBERS.fullmatch(head.line):
+        raise DatasetError.at(place, "rows of numbers, no questions; got {line}", line=line)
 
 
 def read_eval_set(path: Path) -> EvalSet:
@@ -154,5 +158,5 @@ def with_references(gold: EvalSet, path: Path) -> EvalSet:
         "fields not used: {unused}. `dataset from` finds references in answers and evidence, `recommend` "
         "proposes some, `retrieve` needs none",
         questions=counted(len(gold), "{n} question", "{n} questions"),
-        unused=", ".join(list(unused)[:FIELDS_NAMED]) or "–",
+        unused=", ".join(list(unused)[:NAMED_COLUMNS]) or "–",
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from tiny_graph_rag.files import lines_of, sha256_of, text_in
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, check_is_content, read_gold
 from tiny_graph_rag.formats.records import is_yaml
+from tiny_graph_rag.formats.tables import columns_of_data
 from tiny_graph_rag.formats.writing import row_of
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -28,8 +29,7 @@ from tiny_graph_rag.inputs import bare_name
 LONGEST_TEXT = 400  # characters of a description in a draft
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
     """An entity that may be a reference, with what speaks for it.
 
     by: retriever → rank, from 1. hop: of the nearest walk, None where none led there. walk: its steps,
@@ -41,7 +41,7 @@ class Candidate:
     name: str
     type: str = ""
     description: str = ""
-    by: dict[str, int] = field(default_factory=dict)
+    by: dict[str, int] = {}
     hop: int | None = None
     walk: tuple[dict[str, Any], ...] = ()
     words: tuple[str, ...] = ()
@@ -94,8 +94,9 @@ def _is_plain_text(path: Path) -> bool:
     if head.is_json or head.is_parquet or head.is_worksheet or is_yaml(path) or "\t" in head.line:
         return False
     named = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    asks = not head.columns and bool(columns_of_data([head.line]))
     particular = (GOLD_FORMATS[name] for name in GOLD_FORMATS.table if not GOLD_FORMATS[name].general)
-    return not named and not any(format.recognises(head) for format in particular)
+    return not named and (asks or not any(format.recognises(head) for format in particular))
 
 
 JUDGMENTS = ("reference_entities", "highly_relevant_entities", "irrelevant_entities")
@@ -110,10 +111,7 @@ def draft_row(draft: Draft) -> dict[str, Any]:
         row.pop("reference_entities", None)
     noted = {name: value for name in Noted.__struct_fields__ if (value := getattr(draft, name))}
     noted["differ"] = round(draft.differ, 4)
-    noted["candidates"] = [
-        {name: value for name, value in asdict(candidate).items() if value not in (None, "", (), {})}
-        for candidate in draft.candidates
-    ]
+    noted["candidates"] = list(map(msgspec.to_builtins, draft.candidates))
     return row | noted
 
 

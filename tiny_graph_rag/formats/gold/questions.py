@@ -6,6 +6,7 @@ an entry point in the group `tiny_graph_rag.gold_formats`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -56,16 +57,8 @@ def graded(id: str, grades: Mapping[str, int], line: int = 0) -> Example:
     """A question of names (or ids) with grades: 0 is judged irrelevant, 1 relevant, 2 and more highly
     relevant, below 0 not judged. Its id stands for its words."""
     higher = {name: grade for name, grade in grades.items() if grade > HIGHEST}
-    return Example(
-        id=id,
-        query=id,
-        reference_entities=tuple(name for name, grade in grades.items() if grade == 1),
-        highly_relevant_entities=tuple(name for name, grade in grades.items() if grade >= HIGHEST),
-        irrelevant_entities=tuple(name for name, grade in grades.items() if grade == 0),
-        unknown={"grades": higher} if higher else {},
-        order=tuple(grades),
-        line=line,
-    )
+    unknown = {"grades": higher} if higher else {}
+    return Example(id, id, (), unknown=unknown, order=tuple(grades), line=line).with_grades(grades)
 
 
 class Sound(Struct, frozen=True):
@@ -121,7 +114,7 @@ def sound_questions(path: Path) -> Sound:
         listed = ", ".join(f"{key} → {field}" for key, field in guessed.items())
         notes.append(said("read by what they are called: {fields}", fields=listed))
     examples = tuple(read.values())
-    if table or not any(example.judged for example in examples):
+    if table or not any(map(is_ours, rows)):
         notes += _columns_kept(examples)
     names = [key for key in NAMES_OR_ANSWER if key in meant]
     if names and not any(map(is_ours, rows)):
@@ -301,8 +294,7 @@ def _is_sound(row: object, place: str, problems: Problems) -> bool:
         if not is_right(value):
             is_list = name in LISTS and isinstance(value, str)
             parts = [part.strip() for part in value.split(",")] if is_list else []
-            listed = ", ".join(f'"{part}"' for part in parts[:4]) + (", …" if len(parts) > 4 else "")
-            example = said(AS_LIST, value=f"[{listed}]") if is_list else ""
+            example = said(AS_LIST, value=json.dumps(parts[:4], ensure_ascii=False)) if is_list else ""
             problems.add(place, WANTED[name], field=repr(name), got=json_kind(value), example=example)
         elif name in LISTS and name != "context" and not all(map(str.strip, value)):
             problems.add(place, "{field} holds an empty string", field=repr(name))

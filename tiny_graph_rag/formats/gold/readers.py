@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,15 @@ from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run
 from tiny_graph_rag.formats.gold.questions import Sound, asks_database, gold_format, graded, sound_questions
 from tiny_graph_rag.formats.gold.records import is_question
-from tiny_graph_rag.formats.records import folded, is_yaml, rows_of
+from tiny_graph_rag.formats.records import folded, is_yaml, rankings_in, rows_of
 from tiny_graph_rag.formats.tables import columns_of_data, is_number, read_table, trec_rows
 from tiny_graph_rag.formats.words import (
     COLUMN_KEYS,
     DOCUMENT_NAMES,
-    ENTITY_LISTS,
     FIELDS,
     GRADE_NAMES,
     QUERY_KEYS,
-    QUESTION_LISTS,
     QUESTION_NAMES,
-    RELATION_LISTS,
 )
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.inputs import bare_name
@@ -37,24 +35,11 @@ _ANSWERED = {
 
 
 def is_contest(head: Head) -> bool:
-    """Whether it is `{question: [document]}`, or such lists alone in the questions' order; lists of a graph's
-    types, as a schema has them, are neither."""
-    document = head.first
-    names = {*map(folded, document)} if isinstance(document, dict) else set()
-    if names & {*COLUMN_KEYS, *QUESTION_LISTS, *ENTITY_LISTS, *RELATION_LISTS} or looks_like_a_run(document):
-        return False
-    lists = [*_without_notes(document).values()] if isinstance(document, dict) else document
-    return bool(lists) and isinstance(document, dict | list) and all(map(_is_ids, lists))
-
-
-def _without_notes(document: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in document.items() if key[:1] != "_" or isinstance(value, list)}
-
-
-def _is_ids(value: Any) -> bool:
-    return isinstance(value, list) and not any(
-        isinstance(id, dict | list) or str(id).endswith(("?", "？")) for id in value
-    )
+    """Whether it is `{question: [document]}` or `{question: {document: grade}}`, or such lists alone in the
+    questions' order, and no lists of questions."""
+    rankings = None if looks_like_a_run(head.first) else rankings_in(head.first)
+    every = chain.from_iterable((rankings or {}).values())
+    return rankings is not None and not any(str(id).endswith(("?", "？")) for id in every)
 
 
 def is_records(head: Head) -> bool:
@@ -85,7 +70,8 @@ def is_sheet(head: Head) -> bool:
     """Whether the header names a column of questions, and none of documents that were judged or retrieved."""
     if head.is_json:
         return False
-    folds = map(folded, columns_of_data(head.columns) or head.columns or (head.line,))
+    cells = head.columns or (head.line,)
+    folds = map(folded, columns_of_data(cells) or cells)
     names = {COLUMN_KEYS.get(name, name) for name in folds}
     asked = names & {*QUERY_KEYS}
     judged = bool(names & {*DOCUMENT_NAMES} - {"name"})
@@ -137,22 +123,18 @@ def _graded(rows: Iterable[tuple[str, str, Any, Any]], problems: Problems) -> li
     example='{"Q1": ["d1", "d2"], "Q2": []}\n',
 )
 def read_contest(path: Path) -> list[Example]:
-    """The contest's `{eval_id: [docid]}`, or the lists alone: then a question's id is `line-N`. An empty list
-    is a question without gold."""
+    """The contest's `{eval_id: [docid]}`, with grades `{eval_id: {docid: 2}}`, or the lists alone: then a
+    question's id is `line-N`. An empty list is a question without gold."""
     document = json_file(path, DatasetError)
-    if isinstance(document, list):
-        document = {f"line-{number}": ids for number, ids in enumerate(document, start=1)}
-    if not isinstance(document, dict):
+    rankings = rankings_in(document)
+    if rankings is None:
         raise DatasetError.at(path.name, "wanted {{eval_id: [docid]}}, got {got}", got=json_kind(document))
-    problems = Problems(DatasetError)
-    document = _without_notes(document)
-    for key, ids in document.items():
-        if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
-            got = json_kind(ids)
-            problems.add(path.name, "{key} must be a list of document ids, got {got}", key=repr(key), got=got)
-    problems.check()
-    rows = ((path.name, key, id, 1) for key, ids in document.items() for id in ids or (None,))
-    return _graded(rows, problems)
+    judged = (
+        (key, *(item if isinstance(item, list) and len(item) == 2 else (item, 1)))
+        for key, listed in rankings.items()
+        for item in listed or (None,)
+    )
+    return _graded(((path.name, *row) for row in judged), Problems(DatasetError))
 
 
 @gold_format(

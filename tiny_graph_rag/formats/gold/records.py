@@ -163,9 +163,9 @@ def fields_meant(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         shown = {key: _SEVERAL if key.endswith("s") else _DOCUMENT for key in origins}
         origins = [key for key in origins if _are(_ID if "_id" in key else shown[key], values[key])]
         found |= dict.fromkeys(origins, "reference_chunks")
-    if values.keys() & {*FIELDS["ground_truth"], *ORIGIN_KEYS}:
-        found["relevant_chunk_ids"] = "reference_chunks"  # else of a contest, of whatever was judged
-    order = sorted(found, key=lambda key: (_is_whole(key), -len(values.get(key, ()))))
+    if not values.keys() & {*FIELDS["ground_truth"], *ORIGIN_KEYS}:
+        found["relevant_chunk_ids"] = "reference_entities"  # of a contest, of whatever was judged
+    order = sorted(found, key=lambda key: (_size(key), -len(values.get(key, ()))))
     return {key: found[key] for key in order}
 
 
@@ -234,6 +234,8 @@ def _converted(field: str, value: Any, row: Mapping[str, Any], *, table: bool) -
         signs = SIGNS[field]
         return parts_of_cell(value.strip(), signs) if isinstance(value, str) else _several(value)
     if field == "ground_truth":
+        if isinstance(value, list) and value and all(isinstance(one, int) for one in value):
+            return None  # places in a context, such as its lines
         if isinstance(value, list):  # of which some are groups of one answer's words
             value = [part for one in value for part in (one if is_texts(one) else [one])]
         return _several(value, bars=table)
@@ -339,14 +341,17 @@ def _id_in(item: Mapping[str, Any]) -> Any:
     """The id that a passage or a judgment names, else the names of its parts (law and article) together; None
     where it names none."""
     ids = {folded(key): id for key, id in item.items() if f"_{folded(key)}".endswith("_id") and is_id(id)}
-    parts = [str(part) for part in item.values() if is_id(part) and len(str(part)) <= LONGEST_NAME]
-    has_parts = len(parts) == len(item) > 0 and not {*TEXT_KEYS, *GRADE_NAMES} & {*map(folded, item)}
-    return next((ids[key] for key in sorted(ids, key=_is_whole)), " ".join(parts) if has_parts else None)
+    parts = [str(part) for part in item.values() if is_id(part)]
+    is_named = all(len(part) <= LONGEST_NAME or _FILE.match(part) for part in parts)
+    says_more = any(key in (*TEXT_KEYS, *GRADE_NAMES) or key.endswith("_text") for key in map(folded, item))
+    has_parts = len(parts) == len(item) > 0 and is_named and not says_more
+    return next((ids[key] for key in sorted(ids, key=_size)), " ".join(parts) if has_parts else None)
 
 
-def _is_whole(key: str) -> bool:
-    """Whether an id is of a whole document, of which another key may name the part."""
-    return bool(WHOLES & {*key.split("_")})
+def _size(key: str) -> int:
+    """Of what an id is: an id of a whole document counts after one of its part, one of a chunk before all."""
+    words = {*key.split("_")}
+    return 0 if {"chunk", "chunks"} & words else 1 + bool(WHOLES & words)
 
 
 def relation(item: Any) -> Relation | None:

@@ -7,6 +7,7 @@ entry point in the group `tiny_graph_rag.run_formats`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.run import Passage, Relation
 
 LONGEST_ERROR = 300  # characters
+_NUMBER = re.compile(r"0*(\d+)(?:\.0+)?")  # an id as spreadsheets write it: 01, 1.0
 
 
 class Retrieved(NamedTuple):
@@ -61,20 +63,26 @@ class WrittenRun:
     failures: dict[str, str] = field(default_factory=dict)
 
     def keyed_by(self, ids: Mapping[str, str]) -> WrittenRun:
-        """The same run under a gold set's ids, where it has none of them but knows questions by their text.
+        """The same run under a gold set's ids: a question with another id is found by its number or its text.
 
-        ids: id → the question's text.
+        ids: id → the question's text. Raises RunError where the two have no question in common.
         """
         known = (*self.rankings, *self.failures)
-        if not ids or any(key in ids for key in known):
-            return self
-        if len(known) == len(ids) and list(known) == [f"line-{n}" for n in range(1, len(ids) + 1)]:
+        if list(known) == [f"line-{n}" for n in range(1, len(ids) + 1)]:
             return self.rekeyed(dict(zip(known, ids, strict=True)))  # lists alone, in the questions' order
-        id_of = {text: id for id, text in ids.items() if text}
-        new = {key: id_of.get(self.queries.get(key, key), key) for key in known}
-        if len(set(new.values())) < len(new):
-            return self
-        return self.rekeyed(new)
+        id_of = {_number(id): id for id in ids} | {text: id for id, text in ids.items() if text}
+        texts = {key: self.queries.get(key, key) for key in known}
+        new = {
+            key: key if key in ids else id_of.get(texts[key]) or id_of.get(_number(key), key) for key in known
+        }
+        if ids and not ids.keys() & new.values():
+            raise RunError(
+                "no question of the run is in the gold set: the run has {run}, the gold set {gold}. Give "
+                "both the same ids, or the run the text of its questions",
+                run=repr(known[0]),
+                gold=repr(next(iter(ids))),
+            )
+        return self.rekeyed(new) if len({*new.values()}) == len(new) else self
 
     def of_passages(self) -> WrittenRun:
         """The same run where what it ranks can only be passages: the gold set expects nothing else."""
@@ -94,12 +102,16 @@ class WrittenRun:
         return replace(self, **changed)
 
 
+def _number(id: str) -> str:
+    """The number that an id writes, without zeros around it; any other id as it is."""
+    number = _NUMBER.fullmatch(id)
+    return number[1] if number else id
+
+
 def failure_of(error: Any) -> str | None:
     """What a question's `error` says, in one line; None where it says that nothing went wrong."""
     if error is None or error is False or error in ("", 0):
         return None
-    if isinstance(error, Mapping):  # as APIs wrap theirs
-        error = next((error[name] for name in ("message", "detail", "type") if error.get(name)), error)
     return " ".join(str(error).split())[:LONGEST_ERROR] or None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tiny_graph_rag.errors import json_kind, wrong_value
+from tiny_graph_rag.formats.records import is_id, keys_of
 from tiny_graph_rag.formats.runs import Retrieved
 from tiny_graph_rag.formats.words import (
     ENTITY_NAMES,
@@ -21,15 +22,9 @@ from tiny_graph_rag.formats.words import (
     SOURCE_END,
     TARGET_END,
 )
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Passage, Relation
 
 LONGEST_ID = 256  # a returned string without white space that is no longer may be a passage's id
-ENTITY_FIELDS = {  # of `Retrieved` → the keys or attributes that may hold it
-    "name": ENTITY_NAMES,
-    "id": ("id",),
-    "text": ("text",),
-}
 _ARROW = re.compile(r"(.{1,500}?)\s*(?:-\[|—|->|-)\s*(.{1,200}?)\s*(?:\]->|→|->)\s*(.{1,500})")
 
 
@@ -46,28 +41,21 @@ def entity_of(value: Any) -> Retrieved:
     if isinstance(value, Retrieved):
         return value
     item, score = with_score(value)
-    if isinstance(item, str) and item:
-        return Retrieved(str.__str__(item), score=score)  # whatever a class of its own makes of it
-    fields = {name: scalar(attribute(item, names)) for name, names in ENTITY_FIELDS.items()}
-    if all(fields[name] in (None, "") for name in ("name", "id", "text")):
-        keys = [key for key in item if key != "name"] if isinstance(item, Mapping) else ()
+    if is_id(item):
+        return Retrieved(plain_text(item) or "", score=score)
+    found = [scalar(attribute(item, names)) for names in (ENTITY_NAMES, ("id",), ("text",))]
+    name, id, text = (str(one) if is_id(one) else "" for one in found)
+    if not (name or id or text):
         raise wrong_value(
             "an entity must be a name, a [name, score] pair or an object with 'name' or 'id', got "
             "{got}{keys}",
             got=json_kind(value),
-            keys=said(" with the keys {keys}", keys=", ".join(map(repr, keys))) if keys else "",
+            keys=keys_of(item),
         )
-    for name, field in fields.items():
-        if not isinstance(field, str | int | None):
-            got = json_kind(field)
-            raise wrong_value("{name} of an entity must be a string, got {got}", name=repr(name), got=got)
     given = scalar(attribute(item, ("score",))) if score is None else score
     if given is not None and not is_score(given):
         raise wrong_value("'score' of an entity must be a number, got {got}", got=json_kind(given))
-    texts = {name: "" if field is None else str(field) for name, field in fields.items()}
-    if not texts["id"]:
-        texts["name"] = texts["name"] or texts["text"]
-    return Retrieved(score=None if given is None else float(given), **texts)
+    return Retrieved(name or ("" if id else text), id, None if given is None else float(given), text)
 
 
 def kind_of(item: Any) -> str:

@@ -13,11 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import Record
-from tiny_graph_rag.errors import Problems, RunError, json_kind, wrong_value
+from tiny_graph_rag.errors import Problems, RunError, json_kind
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.records import folded, ids_of_cell, is_id, list_in, records, thing_meant
+from tiny_graph_rag.formats.records import (
+    folded,
+    ids_of_cell,
+    is_id,
+    is_yaml,
+    list_in,
+    rankings_in,
+    records,
+    thing_meant,
+)
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, failure_of, run_format
-from tiny_graph_rag.formats.runs.items import entity_of, is_score, kind_of, passage_of, relation_of
+from tiny_graph_rag.formats.runs.items import entity_of, kind_of, passage_of, relation_of
 from tiny_graph_rag.formats.tables import is_number, trec_rows
 from tiny_graph_rag.formats.words import (
     ASKED_KEYS,
@@ -27,7 +36,6 @@ from tiny_graph_rag.formats.words import (
     LIST_COLUMNS,
     PASSAGE_IDS,
     PASSAGES_KEYS,
-    QUESTION_LISTS,
     QUESTION_NAMES,
     RANK_NAMES,
     RELATIONS_KEYS,
@@ -39,18 +47,13 @@ from tiny_graph_rag.formats.words import (
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import counted, said
 
-IDS_KEY = "topk"  # of a contest's submission, whose texts are ids
 RESULTS = {"schema_version", "package_version", "kind"}  # first keys of a results file
 KINDS = {"entities": "entities", "relations": "relations"} | dict.fromkeys(
     ("chunks", "texts", "ids"), "passages"
 )
 OTHERS = {"relations": RELATIONS_KEYS, "passages": PASSAGES_KEYS}
 DOCUMENT_COLUMNS = (*DOCUMENT_NAMES, *ENTITY_COLUMNS)
-ALONE = {"entities", "passages"}  # kinds of which a text is a list, of one or as a cell of a table has it
-UNITS = {  # key of a time that a question took → how many of it are a second
-    **dict.fromkeys(("latency_seconds", "latency_s", "elapsed_seconds", "response_time_s"), 1),
-    **dict.fromkeys(("latency_ms", "retrieval_latency_ms", "response_time_ms"), 1000),
-}
+UNITS = {"latency_seconds": 1, "latency_ms": 1000}  # a question's time → how many of it are a second
 WANTED = (
     "wanted one of {ids} or the question's text ({texts}), and what was retrieved under one of {retrieved}"
 )
@@ -68,8 +71,7 @@ def lists_in(row: Mapping[str, Any]) -> dict[str, str]:
     that speaks of it (`retrieved_chunks`)."""
     found: dict[str, str] = {}
     for kind, keys in {"entities": RETRIEVED_KEYS, **OTHERS}.items():
-        listed = [key for key in keys if isinstance(row.get(key), list)]
-        found.update({kind: listed[0]} if listed else {})
+        found.update((kind, key) for key in reversed(keys) if isinstance(row.get(key), list))
     for key, value in row.items():
         if isinstance(value, list) and (meant := _kind_meant(key)):
             found.setdefault(meant, key)
@@ -100,7 +102,7 @@ def is_records(head: Head) -> bool:
     """Whether it is JSON, and no gold set."""
     first = head.first
     is_gold = isinstance(first, dict) and "reference_entities" in first and not lists_in(first)
-    return head.is_json and not is_gold
+    return (head.is_json or is_yaml(head.path)) and not is_gold
 
 
 @run_format(
@@ -143,51 +145,36 @@ def _read(path: Path) -> WrittenRun:
             "--save-run FILE`; `report` and `compare` read results files",
         )
     problems = Problems(RunError)
-    rankings = _rankings_in(first)
+    rankings = rankings_in(first)
     if rankings is not None:
         found: Iterable[Record] = (
-            Record(number, f"{path.name}: question {key!r}", {"id": key, IDS_KEY: ranking})
+            Record(number, f"{path.name}: question {key!r}", {"id": key, "entities": ranking})
             for number, (key, ranking) in enumerate(rankings.items(), start=1)
         )
     else:
         keys = {"ids": ID_KEYS[:6], "texts": ASKED_KEYS[:2], "retrieved": RETRIEVED_KEYS}
         wanted = said(WANTED, **{name: ", ".join(map(repr, listed)) for name, listed in keys.items()})
         read, is_table = records(path, problems, is_question, RUN_FIELDS, wanted, [])
-        found = _of_cells(list(read), path, problems) if is_table else read
+        rows = list(read)
+        found = _of_cells(rows, path, problems) if is_table or _are_ranks(rows) else rows
     run = _run_of(found, problems, path)
     problems.check()
     return run
 
 
-def _rankings_in(document: Any) -> dict[str, list[Any]] | None:
-    """Question → what was retrieved, of an object of lists or of {document: score}, or of such lists without
-    their questions, which are then `line-N`; None for any other JSON."""
-    if isinstance(document, list) and document and isinstance(document[0], list):
-        document = {f"line-{number}": ranking for number, ranking in enumerate(document, start=1)}
-    if not isinstance(document, dict) or {*map(folded, document)} & {*ID_KEYS, *ASKED_KEYS, *QUESTION_LISTS}:
-        return None
-    scored = {
-        key for key, part in document.items() if isinstance(part, dict) and all(map(is_score, part.values()))
-    }
-    found = {key: list(map(list, part.items())) if key in scored else part for key, part in document.items()}
-    if not all(isinstance(part, list) for part in found.values()):
-        return None
-    is_listed = not any(isinstance(item, dict) for part in found.values() for item in part)
-    return found if found and is_listed else None
+def _are_ranks(rows: Sequence[Record]) -> bool:
+    """Whether records of JSON are one rank each, as pandas writes a table."""
+    first = rows[0].row if rows else None
+    names = {folded(name): value for name, value in first.items()} if isinstance(first, dict) else {}
+    return bool(names.keys() & {*DOCUMENT_COLUMNS}) and not lists_in(names) and "error" not in names
 
 
 def _of_cells(rows: Sequence[Record], path: Path, problems: Problems) -> Iterable[Record]:
     """A table's rows as records: with lists for the cells that list what was retrieved, else those of one
     question together. Raises RunError for a table that has no column of what was retrieved."""
     columns = {folded(key): key for row in rows[:1] for key in row.row}
-    listed = {key: name for name, key in columns.items() if _kind_listed(name)}
-    if listed:
-        return [
-            row._replace(
-                row={**row.row, **{key: _list_of(row.row[key], name) for key, name in listed.items()}}
-            )
-            for row in rows
-        ]
+    if any(map(_kind_listed, columns)):
+        return rows
     question, document, score, rank = (
         next((columns[key] for key in keys if key in columns), "")
         for keys in ((*QUESTION_NAMES, *ASKED_KEYS, "input"), DOCUMENT_COLUMNS, SCORE_NAMES, RANK_NAMES)
@@ -211,14 +198,15 @@ def _together(
     rank, of which the lowest is best."""
     together: dict[str, Record] = {}
     for number, place, row in rows:
-        key, id, value = str(row[question]), row[document], row.get(score)
+        key, id, value = str(row[question]), row.get(document), row.get(score)
         first = together.setdefault(key, Record(number, place, {"id": key, "entities": []})).row
         if id in (None, ""):  # a question for which nothing was retrieved
             first.setdefault("error", row.get("error"))
             continue
         figure = _number(value)
         if figure is not None and math.isnan(figure):
-            problems.add(place, "the {column} must be a number, got {row}", column=score, row=repr(value))
+            got = repr(value)
+            problems.add(place, "the {column} must be a number such as 0.5, got {row}", column=score, row=got)
             continue
         figure = -figure if by_rank and figure is not None else figure
         text = str(row.get("text") or "")
@@ -238,18 +226,16 @@ def _kind_listed(key: str) -> str | None:
     return next((kind for kind, keys in OTHERS.items() if key in keys), _kind_meant(key))
 
 
-def _list_of(cell: Any, key: str) -> Any:
+def _list_of(cell: str, key: str) -> Any:
     """What a cell lists: names between signs, passages as a list or one; a number is left as it is."""
-    if isinstance(cell, list) or cell is None:
-        return list(cell or ())
-    text = str(cell).strip()
+    text = cell.strip()
     if text.isdigit() and _kind_meant(key):
         return cell
     listed = list_in(text)
     if listed is not None:
         return listed
-    is_of_texts = key in PASSAGES_KEYS or thing_meant(key, RETRIEVED) == "texts"
-    return ([text] if text else []) if is_of_texts else ids_of_cell(text)
+    is_one = key in (*PASSAGES_KEYS, *RELATIONS_KEYS) or thing_meant(key, RETRIEVED) == "texts"
+    return ([text] if text else []) if is_one else ids_of_cell(text)
 
 
 def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenRun:
@@ -270,8 +256,8 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
             if isinstance(part, dict)
             for name, value in part.items()
         }
-        texts = {key: text for key, text in row.items() if isinstance(text, str)}
-        row |= {key: _list_of(text, key) for key, text in texts.items() if _kind_listed(key) in ALONE}
+        texts = {key: text for key, text in row.items() if isinstance(text, str) and _kind_listed(key)}
+        row |= {key: _list_of(text, key) for key, text in texts.items()}
         lists, error = lists_in(row), failure_of(row.get("error"))
         query = next((row[name] for name in (*ASKED_KEYS, "input") if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in ID_KEYS if is_id(row.get(name))), query)
@@ -287,8 +273,8 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
         if error is not None and not any(row[name] for name in lists.values()):
             run.failures[key] = error
         else:
-            read = document_of if lists.get("entities") == IDS_KEY else entity_of
-            run.rankings[key] = _items(row.get(lists.get("entities", "")) or (), read, place, problems)
+            listed = row.get(lists.get("entities", "")) or ()
+            run.rankings[key] = _items(listed, entity_of, place, problems)
         for kind, of_kind in (("relations", relation_of), ("passages", passage_of)):
             if kind in lists:
                 others[kind][key] = _items(row[lists[kind]], of_kind, place, problems)
@@ -311,14 +297,6 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
         passages=others["passages"] or None,
         lists_entities=lists_entities or not any(others.values()),
     )
-
-
-def document_of(value: Any) -> Retrieved:
-    """A place of a ranking of ids: one, or an [id, score] pair. Raises ValueError."""
-    id, score = (value[0], value[1]) if isinstance(value, list) and len(value) == 2 else (value, None)
-    if not is_id(id) or not (score is None or is_score(score)):
-        raise wrong_value("an id must be a text or a number, got {got}", got=json_kind(value))
-    return Retrieved("", str(id), None if score is None else float(score))
 
 
 def _items(values: Iterable[Any], read: Callable[[Any], Any], place: str, problems: Problems) -> list[Any]:
