@@ -59,7 +59,7 @@ def test_the_gold_set_says_which_of_two_entities_with_one_name_is_meant(tmp_path
     graph = graph.extended_by(["Springfield"], "")
     linker = GoldLinker(graph, NameIndex.of(graph))
     (linked,) = linker.link([Example("q", "Is it Springfield?", (), seed_entities=("Springfield IL",))])
-    assert [(seed.entity, seed.start, seed.weight) for seed in linked.seeds] == [(0, 6, 1.0)]
+    assert [(seed.entity, seed.start, seed.weight) for seed in linked.seeds] == [(0, 6, 0.5)]
 
 
 SAMPLES = sorted(DATA.glob("eval/*.jsonl"))

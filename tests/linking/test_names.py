@@ -82,7 +82,7 @@ def link(entities: Sequence[Any], text: str, *context: str) -> list[tuple[str, s
 
 
 FILMS = ["The", "What", "films", "Inception", "Tom Hanks", "C++", "C", "C#", "Mr. & Mrs. Smith", "007"]
-FILMS += ["Up!", "Up"]
+FILMS += ["Up!", "Up", "Diana", "Indiana"]
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,8 @@ FILMS += ["Up!", "Up"]
         ("who is in Up!", ["Up!"]),
         ("who is in Up", ["Up"]),
         ("TomHanks and tom-hanks", ["Tom Hanks", "Tom Hanks"]),
+        ("Who was in Diana in 1971?", ["Diana"]),
+        ("Who was inDiana?", ["Indiana"]),
         ("Inception의 감독은?", ["Inception"]),
         ("inceptional", []),
         ("", []),

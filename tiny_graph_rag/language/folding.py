@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
 LONGEST_RUN = 30  # combining marks on one letter, as in Unicode's Stream-Safe Text Format (UAX 15)
-_LONG_RUN = re.compile(rf"[^\w\s!-~]{{{LONGEST_RUN + 1},}}")  # of combining marks, or of other signs
+_RUNS = re.compile(rf"[\w\s!-~]*[^\w\s!-~]{{0,{LONGEST_RUN}}}")  # letters, then marks or other signs
 
 
 def nfc(text: str) -> str:
@@ -32,30 +32,51 @@ def nfd(text: str) -> str:
 def _normalized(form: Literal["NFC", "NFD"], text: str) -> str:
     """Longer runs of marks are normalised in parts: sorting one takes time with the square of its length, and
     a name of 100,000 marks would hold the program for half a minute."""
-    if len(text) <= LONGEST_RUN:
-        return unicodedata.normalize(form, text)
-    cuts = [0]
-    for run in _LONG_RUN.finditer(text):
-        cuts += range(run.start() + LONGEST_RUN, run.end(), LONGEST_RUN)
-    parts = zip(cuts, [*cuts[1:], len(text)], strict=True)
-    return "".join(unicodedata.normalize(form, text[start:end]) for start, end in parts)
+    parts = [text] if len(text) <= LONGEST_RUN else _RUNS.findall(text)
+    return "".join([unicodedata.normalize(form, part) for part in parts])
 
 
-class _Spaces(dict[int, int]):
-    """Code point → itself, or a space where folding drops it; filled as texts need it."""
+class _Table(dict[int, str]):
+    """For `str.translate`: code point → the character that stands for it, filled as texts need it."""
 
-    def __missing__(self, code: int) -> int:
-        is_dropped = chr(code).isspace() or unicodedata.category(chr(code))[0] in "PZ"
-        self[code] = ord(" ") if is_dropped else code
+    def __init__(self, of: Callable[[str], str]) -> None:
+        self.of = of
+
+    def __missing__(self, code: int) -> str:
+        self[code] = self.of(chr(code))
         return self[code]
 
 
-_SPACES = _Spaces()
+def _spaced(letter: str) -> str:
+    return " " if letter.isspace() or unicodedata.category(letter)[0] in "PZ" else letter
+
+
+MARK = "\u02d0"  # a letter that no pattern of ours looks for
+
+
+def _marked(letter: str) -> str:
+    return MARK if letter in JOINERS or unicodedata.category(letter)[0] == "M" else letter
+
+
+def _bare(letter: str) -> str:
+    parts = unicodedata.normalize("NFD", letter)
+    has_mark = len(parts) > 1 and parts[0].isalpha() and all(map(unicodedata.combining, parts[1:]))
+    return parts[0] if has_mark and not "\u3040" <= parts[0] <= "\u30ff" else letter
+
+
+JOINERS = "\u200c\u200d"
+_SPACED, _MARKED, _BARE = _Table(_spaced), _Table(_marked), _Table(_bare)
 
 
 def spaced(text: str) -> str:
     """The text with a space for each character of white space or punctuation; as long as the text."""
-    return text.translate(_SPACES)
+    return text.translate(_SPACED)
+
+
+def marked(text: str) -> str:
+    """The text with a MARK for each accent, vowel sign, tone or joiner, which belong to the letter before
+    them; as long as the text."""
+    return text if text.isascii() else text.translate(_MARKED)
 
 
 def folded_letters(text: str) -> str:
@@ -72,14 +93,7 @@ def fold(text: str) -> str:
 def without_accents(text: str) -> str:
     """Letters without their marks, é → e, as many as the composed text has; Hangul, kana and what has no mark
     stay as they are."""
-    return text if text.isascii() else "".join(map(_bare, nfc(text)))
-
-
-@lru_cache(maxsize=4096)
-def _bare(letter: str) -> str:
-    parts = unicodedata.normalize("NFD", letter)
-    marked = len(parts) > 1 and parts[0].isalpha() and all(map(unicodedata.combining, parts[1:]))
-    return parts[0] if marked and not "\u3040" <= parts[0] <= "\u30ff" else letter
+    return text if text.isascii() else nfc(text).translate(_BARE)
 
 
 def scripts_of(text: str) -> frozenset[str]:
@@ -87,23 +101,13 @@ def scripts_of(text: str) -> frozenset[str]:
     return frozenset(unicodedata.name(letter, "?").partition(" ")[0] for letter in text if letter.isalpha())
 
 
-@cache
-def marks() -> str:
-    """Accents, vowels, tones and joiners, which belong to the letter before them, of all scripts up to
-    Balinese; and the voiced marks of kana."""
-    signs = (sign for sign in map(chr, range(0x300, 0x1C00)) if unicodedata.category(sign)[0] == "M")
-    return "".join(signs) + "\u200c\u200d\u3099\u309a"
-
-
 LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
 HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 UNSPACED = LETTERS + "\u3005-\u30ff" + HAN  # and kana
 HAS_HANGUL = re.compile("[가-힣]")
-IS_PLAIN = re.compile("[\0-\u02ff\u2010-\u206f가-힣]*")  # nothing unspaced, no marks
-# Compiled where a text needs them: classes of so many characters take milliseconds.
-HAS_UNSPACED = f"[{UNSPACED}]"
+HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 # Places inside a word where a name may end: next to unspaced characters, before Hangul.
-_DIVISION = f"(?<!^)(?:(?=[가-힣{UNSPACED}])|(?<=[{UNSPACED}]))(?!$)"
+_DIVISION = re.compile(f"(?<!^)(?:(?=[가-힣{UNSPACED}])|(?<=[{UNSPACED}]))(?!$)")
 
 
 class Cut(NamedTuple):
@@ -141,8 +145,8 @@ class Text(NamedTuple):
         whole = nfc(whole)
         folded, places = whole.casefold(), list(range(len(whole)))
         if len(folded) != len(whole) or folded != nfc(folded):  # ß is ss
-            letters = list(re.finditer(rf"(?s).[{marks()}]*", whole))
-            forms = [folded_letters(letter.group()) for letter in letters]
+            letters = list(re.finditer(f"(?s).{MARK}*", marked(whole)))
+            forms = [folded_letters(whole[letter.start() : letter.end()]) for letter in letters]
             folded = "".join(forms)
             places = [letter.start() for letter, form in zip(letters, forms, strict=True) for _ in form]
         parts = spaced(folded)
@@ -174,17 +178,11 @@ class Text(NamedTuple):
         if self.kept.isascii():
             bounds = enumerate(zip(self.starts, self.ends, strict=True))
             return [Cut(start, end, number, True, False) for number, (start, end) in bounds]
-        cuts, is_plain = [], IS_PLAIN.fullmatch(self.kept) is not None
+        cuts = []
         for number, word in enumerate(self.words):
             first, start, opens = self.starts[number], 0, True
-            if is_plain:
-                divisions = [place for place in range(1, len(word)) if "가" <= word[place] <= "힣"]
-            else:
-                divisions = [division.start() for division in re.finditer(_DIVISION, word)]
-            for end in (*divisions, len(word)):
-                inside = end < len(word) and (
-                    is_plain or re.search(HAS_UNSPACED, word[end - 1 : end + 1]) is None
-                )
+            for end in (*(division.start() for division in _DIVISION.finditer(word)), len(word)):
+                inside = end < len(word) and HAS_UNSPACED.search(word, end - 1, end + 1) is None
                 cuts.append(Cut(first + start, first + end, number, opens, inside))
                 start, opens = end, not inside
         return cuts

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from itertools import islice, takewhile
 
 from msgspec import Struct
 
@@ -47,8 +46,8 @@ OPPOSED = table("""
     early late old new first second third primary secondary acute chronic benign malignant
     좌 우 왼쪽 오른쪽 상부 하부 전 후 동 서 남 북 급성 만성 양성 음성 악성 비
     """)
-NIEUN, RIEUL, SILENT = "\u1102\u1105\u110b"  # first consonants of syllables
-Y_VOWELS = "\u1163\u1164\u1167\u1168\u116d\u1172\u1175"  # ㅑ ㅒ ㅕ ㅖ ㅛ ㅠ ㅣ
+
+SILENT = re.compile("[\u1102\u1105](?=[\u1163\u1164\u1167\u1168\u116d\u1172\u1175])")  # ㄴ, ㄹ before y
 
 ARTICLES = table("the a an")
 AND = table("and & + 및")
@@ -71,8 +70,6 @@ NUMBER = r"\d+(?:[.,]\d+)*"
 PART = re.compile(rf"{NUMBER}|[#%+×°$€£¥]|(?<=\w)[-−](?=$|[\s)])|[^\W\d_]+|&|_")  # the minus of Rh-
 THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 WORD = re.compile(r"[^\W\d_]+")
-_LEADERS = "|".join(sorted(ARTICLES | HONORIFICS, key=len, reverse=True))
-LEADING = re.compile(rf"^\W*(?:{_LEADERS})\b\.?(?=\W*\w)", re.IGNORECASE)
 GLOSS = re.compile(r"(?<!\s)\s*[(（\[]([^()（）\[\]]*)[)）\]]\s*$")
 LATIN_LETTERS = re.compile("[A-Z][A-Za-z-]*[A-Z]s?")
 LONGEST_NAME = 300  # characters
@@ -106,10 +103,10 @@ def is_abbreviation(short: str, long: str) -> bool:
     """
     letters, text = [letter for letter in _plain(short) if letter.isalnum()], _plain(long)
     if len(letters) > 1 and None not in map(final_consonant, letters):
-        syllables = list(map(_at_the_start, fold(text)))
-        is_cut = "".join(letters) in fold(text)  # 서울 in 서울대학교병원
+        syllables = fold(text)
+        is_cut = "".join(letters) in syllables  # 서울 in 서울대학교병원
         is_short = 4 * len(letters) <= 3 * len(syllables)
-        return is_short and not is_cut and is_in_order(map(_at_the_start, letters), syllables)
+        return is_short and not is_cut and is_in_order(*map(_at_the_start, ("".join(letters), syllables)))
     if not SHORT_FORM.fullmatch(short) or len(short) >= len(long):
         return False
     words = [word for word in NUMBER_OR_WORD.findall(text) if word not in ARTICLES and word not in ("u", "s")]
@@ -145,12 +142,9 @@ def is_in_order(parts: Iterable[str], whole: Iterable[str]) -> bool:
     return all(part in rest for part in parts)
 
 
-def _at_the_start(syllable: str) -> str:
-    """How a Korean syllable is written where a word begins: 련 → 연, 로 → 노 (전경련, 전국경제인연합회)."""
-    initial, rest = nfd(syllable)[:1], nfd(syllable)[1:]
-    if not rest or initial not in (NIEUN, RIEUL):
-        return syllable
-    return nfc((SILENT if rest[0] in Y_VOWELS else NIEUN) + rest)
+def _at_the_start(syllables: str) -> str:
+    """How Korean syllables are written where a word begins: 련 → 연, 로 → 노 (전경련, 전국경제인연합회)."""
+    return nfc(SILENT.sub("\u110b", nfd(syllables)).replace("\u1105", "\u1102"))
 
 
 def are_distinct(one: str, other: str) -> bool:
@@ -282,7 +276,7 @@ def differences(
             return None
     elif first.parts != second.parts:
         changes.add(Difference.SPACING)
-    if Difference.ORDER not in changes and _differ_in_case(one, other, first.parts == second.parts):
+    if Difference.ORDER not in changes and _differ_in_case(one, other):
         changes.add(Difference.CASE)
     return frozenset(changes)
 
@@ -354,9 +348,8 @@ def is_other_script(name: str, gloss: str) -> bool:
     return are_apart and kind_of_type(gloss) == Kind.UNKNOWN
 
 
-def _differ_in_case(one: str, other: str, same_words: bool) -> bool:
-    """Whether a letter that both have is large in one and small in the other; where they are divided into
-    other words, the first letter alone."""
-    letters = ("".join(WORD.findall(LEADING.sub("", nfc(text)))) for text in (one, other))
-    alike = takewhile(lambda pair: pair[0].casefold() == pair[1].casefold(), zip(*letters, strict=False))
-    return any(mine != theirs for mine, theirs in islice(alike, None if same_words else 1))
+def _differ_in_case(one: str, other: str) -> bool:
+    """Whether a word that both have, articles aside, is written with other capitals."""
+    texts = (nfc(one), nfc(other))
+    own, others = ({word.casefold(): word for word in WORD.findall(text)} for text in texts)
+    return any(others.get(word, written) != written for word, written in own.items() if word not in ARTICLES)

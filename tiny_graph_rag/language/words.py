@@ -32,11 +32,11 @@ from tiny_graph_rag.language.folding import (
     HAN,
     HAS_HANGUL,
     HAS_UNSPACED,
-    IS_PLAIN,
     LETTERS,
+    MARK,
     UNSPACED,
     folded_letters,
-    marks,
+    marked,
     nfc,
     nfd,
 )
@@ -95,28 +95,24 @@ IRREGULAR = str.maketrans("써커떠꺼해", "쓰크뜨끄하")
 # overlapping, as search engines index them. There a run of hiragana holds a sentence together and is no word,
 # a run of katakana is one.
 OVERLAPPING = {"ideographs": 2, "letters": 3}
-PLAIN_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    """A word of any script: letters and digits with the marks that belong to them; or a run of a script
-    without spaces. Compiled where a text needs it."""
-    run = rf"[^\W_{UNSPACED}]+(?:[{marks()}]+[^\W_{UNSPACED}]*)*"
-    return re.compile(
-        rf"(?P<ideographs>[\u3005{HAN}]+)|(?P<letters>(?:(?=[^\W_])[{LETTERS}][{marks()}]*)+)"
-        rf"|(?:(?=[^\W_])[\u30a0-\u30ff])+|{run}(?:['’]{run})?"
-    )
+_RUN = rf"[^\W_{UNSPACED}{MARK}][^\W_{UNSPACED}]*"
+# A word of any script: letters and digits with the marks that belong to them; or a run of a script without
+# spaces.
+WORD = re.compile(
+    rf"(?P<ideographs>[\u3005{HAN}]+)|(?P<letters>(?:(?![\W_])[{LETTERS}]{MARK}*)+)|[\u30a1-\u30fa\u30fc-\u30ff]+"
+    rf"|{_RUN}(?:['’]{_RUN})?"
+)
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each word, in order."""
-    for match in (PLAIN_WORD if IS_PLAIN.fullmatch(text) else _word()).finditer(text):
+    signs = marked(text)
+    for match in WORD.finditer(signs):
         size = OVERLAPPING.get(match.lastgroup or "")
         if size is None:
             yield match.span()
             continue
-        letters = re.finditer(f".[{marks()}]*", match.group())
+        letters = re.finditer(f".{MARK}*", match.group())
         cuts = [match.start() + letter.start() for letter in letters] + [match.end()]
         for first in range(max(1, len(cuts) - size)):
             yield cuts[first], cuts[min(first + size, len(cuts) - 1)]
@@ -249,7 +245,7 @@ def text_key(word: str) -> str:
     """
     if is_korean(word):
         return word[:KOREAN_STEM]
-    is_whole = word.isascii() or re.search(HAS_UNSPACED, word)
+    is_whole = word.isascii() or HAS_UNSPACED.search(word)
     return stem(word) if is_whole else stem(word)[:SHARED_PREFIX]
 
 

@@ -46,16 +46,10 @@ class Seed(Struct, frozen=True):
 
     @classmethod
     def sharing(
-        cls,
-        entities: Sequence[int],
-        mention: str,
-        start: int | None,
-        end: int | None,
-        rule: str,
-        weight: float = 1.0,
+        cls, entities: Sequence[int], mention: str, start: int | None, end: int | None, rule: str
     ) -> list[Self]:
-        """A seed for each entity that one mention names; they share its weight."""
-        share = weight / max(1, len(entities))
+        """A seed for each entity that one mention names; they share it."""
+        share = 1 / max(1, len(entities))
         return [cls(entity, mention, start, end, rule, share) for entity in entities]
 
     @property

@@ -11,13 +11,14 @@ Pronouns are those of English and Korean, and nouns behind a demonstrative: that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.language.folding import Text
-from tiny_graph_rag.language.function_words import particle_cuts, table
+from tiny_graph_rag.language.function_words import PARTICLES, particle_cuts, table
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
 from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.linking.mentions import Mention
@@ -43,7 +44,8 @@ _PRONOUNS = {
         (Referent(PERSON, word="she"), "she her hers herself 그녀"),
         (Referent(PERSON), "걔 얘 쟤 그애 그분 이분 저분 그사람"),
         (Referent(PERSON | {Kind.THING}), "그놈 이놈 저놈 그녀석 이녀석"),
-        (IT, "it its itself 그것 이것 저것 그거 이거 저거 그건 이건 저건 그게 이게 저게 그걸 이걸 저걸"),
+        (IT, "it its itself this that these those"),
+        (IT, "그것 이것 저것 그거 이거 저거 그건 이건 저건 그게 이게 저게 그걸 이걸 저걸"),
         (Referent(frozenset({Kind.PLACE}), NO_PERSON), "there here 거기 여기 저기 그곳 이곳 저곳 거긴 여긴"),
         (THEY, "they them their theirs themselves 그들 이들 걔네 걔들 얘들 그녀들 그분들 그것들"),
     )
@@ -52,8 +54,6 @@ _PRONOUNS = {
 _DEMONSTRATIVES = table("this that these those 그 이 저")
 _BE = table("is are was were be been being s")  # `there is` names no place
 _NOT_PRONOUNS = table("그만 그대로 이만 이대로 그나마 그보다 그야말로 여보")
-# Words behind a bare 그 that show it to be no demonstrative: 그 말고, 그 외에.
-_AFTER_BARE = table("말고 외에 이외에 외 밖에 대신 혼자 자신 역시 또한")
 
 
 def pronouns(text: str) -> list[tuple[int, int, Referent]]:
@@ -64,16 +64,13 @@ def pronouns(text: str) -> list[tuple[int, int, Referent]]:
     neighbours = zip(["", *words], words, [*words[1:], ""], strict=False)
     for place, (before, word, after) in enumerate(neighbours):
         noun, length = _meaning(word, _of_noun) if before in _DEMONSTRATIVES else (None, 0)
-        reference, length = (noun, length) if noun else _meaning(word, _PRONOUNS.get)
+        referent, length = (noun, length) if noun else _meaning(word, _PRONOUNS.get)
+        is_of_noun = word in _DEMONSTRATIVES and after and after not in PARTICLES  # 그 말고 is of none
         is_none = word in _NOT_PRONOUNS or (word == "there" and not _BE.isdisjoint((before, after)))
-        if is_none or (word == "그" and after and after not in _AFTER_BARE):
-            continue
-        if word in _DEMONSTRATIVES and word.isascii() and not after:
-            reference, length = IT, len(word)
-        if reference is not None:
+        if referent is not None and not is_of_noun and not is_none:
             start = whole.starts[place]
             first = whole.starts[place - 1] if noun else start
-            standing.append((*whole.span(first, start + length), reference))
+            standing.append((*whole.span(first, start + length), referent))
     return standing
 
 
@@ -124,11 +121,8 @@ def from_context(
 def _antecedents(referent: Referent, turns: Turns, kinds: NDArray[np.uint8], used: set[int]) -> list[int]:
     for wanted in (referent.kinds, referent.otherwise):
         for turn in reversed(turns):
-            fitting = [
-                [entity for entity in mention.entities if kinds[entity] in wanted and entity not in used]
-                for mention in turn
-            ]
-            if any(fitting):
-                every = dict.fromkeys(entity for entities in fitting for entity in entities)
-                return list(every) if referent == THEY else [*filter(None, fitting)][-1]
+            free = [[entity for entity in mention.entities if entity not in used] for mention in turn]
+            fitting = [its for one in free if (its := [entity for entity in one if kinds[entity] in wanted])]
+            if fitting:
+                return list(dict.fromkeys(chain(*fitting))) if referent == THEY else fitting[-1]
     return []

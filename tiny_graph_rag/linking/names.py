@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import compress
+from itertools import chain, compress
 from typing import Self
 
 import numpy as np
@@ -25,7 +25,8 @@ from tiny_graph_rag.language.kinds import kinds_of_entities
 from tiny_graph_rag.language.words import is_in_listed_language, likeness, words_of, words_tried
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.coreference import from_context
-from tiny_graph_rag.linking.mentions import Mention, MentionFinder
+from tiny_graph_rag.linking.fuzzy import NearNames
+from tiny_graph_rag.linking.mentions import Mention, MentionFinder, apart
 from tiny_graph_rag.linking.question_words import (
     content_stems_of,
     tokens,
@@ -42,11 +43,7 @@ class NameLinker(Linker):
 
     def __init__(self, graph: KnowledgeGraph, names: NameIndex, fuzzy: float | None = None) -> None:
         self.finder = MentionFinder(graph, names)
-        self.near = None
-        if fuzzy is not None:
-            from tiny_graph_rag.linking.fuzzy import NearNames
-
-            self.near = NearNames(graph, fuzzy)
+        self.near = NearNames(self.finder, fuzzy) if fuzzy is not None else None
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
@@ -69,42 +66,33 @@ class NameLinker(Linker):
     def _seeds(
         self, example: Example, mentions: Sequence[Mention], turns: Sequence[Sequence[Mention]]
     ) -> tuple[Seed, ...]:
-        near = self.near.seeds(example.query, mentions) if self.near else []
         telling = [mention for mention in mentions if mention.is_telling]
+        near = self.near.mentions(example.query, telling) if self.near else []
         from_turns: list[Seed] = []
         if turns:
             earlier = [[mention for mention in turn if mention.is_telling] for turn in turns]
             from_turns = from_context(example.query, telling, earlier, self._kinds, unsaid=not near)
-        named: list[Seed] = []
-        for mention in telling if near or from_turns else mentions:
-            start, end = mention.start, mention.end
-            named += Seed.sharing(mention.entities, example.query[start:end], start, end, mention.rule)
-        return in_text_order([*named, *from_turns, *near])
+        named = [*telling, *near] if near or from_turns else mentions
+        return in_text_order([*chain(*(mention.seeds(example.query) for mention in named)), *from_turns])
 
 
 def chosen(linked: LinkedQuestion, meant: Sequence[tuple[str, tuple[int, ...], str]]) -> tuple[Seed, ...]:
     """The seeds of a question whose entities are meant, and one without a place for each other that is.
 
-    meant: words, the entities that they mean, and the rule. Of the entities of a mention those that are meant
-    share what all had.
+    meant: words, the entities that they mean, and the rule.
     """
     wanted = {entity for _, entities, _ in meant for entity in entities}
-    places: dict[tuple[str, int | None, int | None, str], list[int]] = {}
-    for seed in linked.named:
-        if seed.entity in wanted:
-            places.setdefault((seed.mention, seed.start, seed.end, seed.rule), []).append(seed.entity)
-    seeds = [seed for place, entities in places.items() for seed in Seed.sharing(entities, *place)]
-    missing = wanted - {seed.entity for seed in seeds}
+    seeds = [seed for seed in linked.named if seed.entity in wanted]
+    wanted.difference_update(seed.entity for seed in seeds)
     for words, entities, rule in meant:
         bearers = Seed.sharing(entities, words, None, None, rule)
-        seeds += [seed for seed in bearers if seed.entity in missing]
-        missing.difference_update(entities)
+        seeds += [seed for seed in bearers if seed.entity in wanted]
+        wanted.difference_update(entities)
     return in_text_order(seeds)
 
 
 # Questions whose text seeds are kept: those that differ by the names in them have the same.
 KNOWN_QUESTIONS = 1 << 14
-KNOWN_NAMES = 1 << 14  # whose words are kept
 WORD_RULES = ("exact", "folded", "alias")
 NEAR_BEST = 0.5  # of what the best match has of the question, so much at least has a seed by text
 MOST_BEARERS = 100  # entities whose names hold a word; of more, a rarer word of the name has to lead to it
@@ -123,8 +111,6 @@ class NameAndTextLinker(NameLinker):
         self.graph, self.ranking, graph = task.graph, task.config.ranking, task.graph
         self.index = graph.shared(TextIndex, lambda: TextIndex(graph))
         self._by_text = lru_cache(KNOWN_QUESTIONS)(self._seeds_by_text)
-        known = lru_cache(KNOWN_NAMES)
-        self._words_of = known(lambda row: [word for word, _, _ in words_of(graph.entities.names[row])])
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
@@ -155,24 +141,16 @@ class NameAndTextLinker(NameLinker):
             stem = content_stem(word)
             bearers = self.index.named_with(stem) if stem is not None else NO_ROWS
             for entity in bearers.tolist() if len(bearers) <= MOST_BEARERS else ():
-                name = self._words_of(entity)
+                name = [own for own, _, _ in words_of(self.graph.entities.names[entity])]
                 for first in [place - offset for offset, own in enumerate(name) if likeness(own, word)]:
                     here = words[max(0, first) : first + len(name)]
                     if len(here) == len(name) and all(map(likeness, name, [asked for asked, _, _ in here])):
-                        start, end = here[0][1], here[-1][2]
-                        found.setdefault((start - end, start), set()).add(entity)
-        taken = bytearray(len(question.text))
-        for seed in question.seeds:
-            if seed.start is not None and seed.end is not None:
-                taken[seed.start : seed.end] = b"\1" * (seed.end - seed.start)
-        seeds: list[Seed] = []
-        for (length, start), entities in sorted(found.items()):
-            end = start - length
-            if taken.find(1, start, end) < 0:
-                taken[start:end] = b"\1" * (end - start)
-                in_order = sorted(entities, key=self.graph.name_rank.__getitem__)
-                seeds += Seed.sharing(in_order, question.text[start:end], start, end, "form")
-        return seeds
+                        found.setdefault((here[0][1], here[-1][2]), set()).add(entity)
+        rank = self.graph.name_rank.__getitem__
+        mentions = [Mention(*span, tuple(sorted(its, key=rank)), "form") for span, its in found.items()]
+        mentions.sort(key=lambda mention: (mention.start - mention.end, mention.start))
+        taken = [(seed.start or 0, seed.end or 0) for seed in question.seeds]
+        return [*chain(*(mention.seeds(question.text) for mention in apart(mentions, taken)))]
 
     def _is_common_word(self, seed: Seed) -> bool:
         """Whether a name is rather a word: one in lower case that many texts of the graph hold, as

@@ -43,7 +43,6 @@ from tiny_graph_rag.language.words import (
     is_korean,
     is_question_word,
     likeness,
-    singular,
     stem,
     words_of,
     words_of_name,
@@ -101,18 +100,11 @@ def question_word(words: dict[int, str], seeds: list[int]) -> int | None:
 
 
 def noun_asked_for(words: dict[int, str], asking: int | None) -> frozenset[int]:
-    """Places of the words that name the kind of thing asked for: which *animal*, 무슨 *짐승*, …*마을은*?"""
-    if asking is None:
-        last = max(words, default=None)
-        return frozenset({last} if last is not None and is_korean(words[last]) else ())
-    word = words[asking]
-    if word.startswith(NOUN_FOLLOWS):
-        behind = takewhile(
-            lambda place: place in words and not is_function_word(words[place]), count(asking + 1)
-        )
-        return frozenset(islice(behind, 1 if is_korean(word) else NOUN_WORDS))
-    is_noun = not is_question_word(word)
-    return frozenset({asking - 1} if is_korean(word) and not is_noun and asking - 1 in words else ())
+    """Places of the words that name the kind of thing asked for: which *animal*, 무슨 *짐승*."""
+    if asking is None or not words[asking].startswith(NOUN_FOLLOWS):
+        return frozenset()
+    behind = takewhile(lambda place: place in words and not is_function_word(words[place]), count(asking + 1))
+    return frozenset(islice(behind, 1 if is_korean(words[asking]) else NOUN_WORDS))
 
 
 def is_evidence(word: str, *, asks: bool = False) -> bool:
@@ -159,10 +151,9 @@ class RelationWords:
         """to_places: the types that *where* asks for, besides those whose names say so."""
         self.names, self._to_places = tuple(names), to_places
         self._holders: dict[str, list[tuple[int, int]]] = {}  # a word → types, and its place in their names
-        self.lengths: list[int] = []
-        for type_, name in enumerate(names):
-            words = _content_of_name(name)
-            self.lengths.append(len(words))
+        content = list(map(_content_of_name, names))
+        self.lengths, self._heads = [len(words) for words in content], list(map(_heads, content))
+        for type_, words in enumerate(content):
             for place, word in enumerate(words):
                 self._holders.setdefault(word, []).append((type_, place))
         self._sharing: dict[str, set[str]] = {}  # what similar words share → words
@@ -201,10 +192,8 @@ class RelationWords:
                 weight = self._weight[likeness(word, other)]
                 yield from ((weight, place, type_) for type_, place in self._holders[other] if weight)
         kinds = asked_kind(word) - NO_RELATIONS
-        for other in self._holders if kinds else ():
-            if not kinds.isdisjoint((other, singular(other))):
-                for type_, place in self._holders[other]:
-                    yield self._other_name, place, type_
+        for kind in kinds:
+            yield from ((self._other_name, place, type_) for type_, place in self._holders.get(kind, ()))
         known = next((form for form in _forms(word) if form in self._others or form in self._holders), "")
         for type_ in (*(self._to_places if "place" in kinds else ()), *self._others.get(known, ())):
             yield self._other_name, NO_WORD, type_
@@ -243,21 +232,13 @@ class RelationWords:
             if is_listed != listed or (not listed and own.isdisjoint(its))
         ]
 
-    def _heads(self, code: int) -> list[str]:
-        """The last word of content of a type's name (of `film__actor__name`, the last part's); and of
-        `birthPlace`, whose last word only says of what kind the answer is, the one before too."""
-        words = words_of_name(self.names[code].split("__")[-1])
-        content = [word for word in words if not is_function_word(word)]
-        telling = [word for word in content if word not in KINDS_ASKED and synonyms(word)]
-        return [*content[-1:], *telling[-1:]]
-
     @cached_property
     def translations(self) -> list[list[int]]:
         """Of each type those in another language that a common word means as well."""
         if len({*self._languages}) < 2:
             return [[] for _ in self.names]
 
-        heads = [set(self._heads(code)) - KINDS_ASKED for code in range(len(self.names))]
+        heads = [set(its) - KINDS_ASKED for its in self._heads]
         means = list(enumerate(its.union(*map(synonyms, its)) for its in heads))
         return [
             [other for other, its in means if its & own and self.are_apart(one, other)] for one, own in means
@@ -270,12 +251,19 @@ class RelationWords:
         known: dict[str, set[int]] = {}
         held = {stem(word) for word in self._holders}
         for code, name in enumerate(self.names):
-            common = {word for head in self._heads(code) for word in synonyms(head)} - KINDS_ASKED
+            common = {word for head in self._heads[code] for word in synonyms(head)} - KINDS_ASKED
             words = [word for word in common if stem(word) not in held]
             for word in (*words, *map(folded_letters, self._vocabulary.get(name, ()))):
                 for form in {word, stem(word), dictionary_form(word), word.removesuffix("하다")}:
                     known.setdefault(form, set()).add(code)
         return known
+
+
+def _heads(words: Sequence[str]) -> list[str]:
+    """The last word of content of a type's name; of `birthPlace`, whose last word only says of what kind the
+    answer is, the one before too."""
+    telling = [word for word in words if word not in KINDS_ASKED and synonyms(word)]
+    return [*words[-1:], *telling[-1:]]
 
 
 def _forms(word: str) -> list[str]:
@@ -315,22 +303,21 @@ def types_say_something(graph: KnowledgeGraph) -> bool:
 
 def _to_places(graph: KnowledgeGraph) -> list[int]:
     """The relation types of which most relations lead to a place, by its entity type."""
-    found = graph.derived("relation-types", lambda: _counted_by_type(graph))
-    return np.flatnonzero(2 * found["to_places"] > found["counts"]).tolist()
+    found = graph.derived("leading-to-places", lambda: _leading_to_places(graph))
+    return np.flatnonzero(found["surplus"] > 0).tolist()
 
 
-def _counted_by_type(graph: KnowledgeGraph) -> dict[str, NDArray[Any]]:
-    """counts, to_places: (relation types,), of all relations and of those that lead to a place. A part of the
+def _leading_to_places(graph: KnowledgeGraph) -> dict[str, NDArray[Any]]:
+    """surplus: (relation types,), by how many more relations lead to a place than don't. A part of the
     columns at a time: of a hundred million relations a wide copy takes a gigabyte."""
     types, kinds = graph.relations.types, graph.entities.types
     is_place = np.array([kind_of_type(name) == Kind.PLACE for name in kinds.names], dtype=bool)
-    counts, to_places = np.zeros((2, len(types.names)), dtype=np.int64)
+    surplus = np.zeros(len(types.names))
     for first in range(0, len(types.codes), ROWS_AT_ONCE):
         part = slice(first, first + ROWS_AT_ONCE)
-        counts += np.bincount(types.codes[part], minlength=len(counts))
         leads_there = is_place[kinds.codes[graph.relations.targets[part]]]
-        to_places += np.bincount(types.codes[part][leads_there], minlength=len(counts))
-    return {"counts": counts, "to_places": to_places}
+        surplus += np.bincount(types.codes[part], np.where(leads_there, 1, -1), len(surplus))
+    return {"surplus": surplus}
 
 
 def _likely_shared(word: str) -> set[str]:
