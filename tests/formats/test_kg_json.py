@@ -79,7 +79,7 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
             '{"entities": {"a": {"name": "A"}}, "relationships": [{"source_entity_id": "a"}]}',
             "relationships[0]: 'target_entity_id' is missing",
         ),
-        ("", "the file is empty"),
+        ("", "not JSON: Expecting value"),
         (
             '{"entities": {"a": {"name": "A", "n": %s}}, "relationships": []}' % ("9" * 5000),
             "too many digits",

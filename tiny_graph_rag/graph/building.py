@@ -186,7 +186,6 @@ def _details(rows: Sequence[Record], known: Collection[str]) -> list[str]:
     return found
 
 
-SHAPE = '{"entities": {id: {"name": …}}, "relationships": [{…}]}'
 TEXT, TEXTS, NUMBER, OBJECT = "a string", "a list of strings", "a number", "an object"
 TYPES: dict[str, set[type]] = {TEXT: {str}, TEXTS: {list}, NUMBER: {int, float}, OBJECT: {dict}}
 # The fields of KG JSON's records and what they hold; all but those that are needed may be null.

@@ -95,7 +95,6 @@ def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph
     )
 
 
-_BOTH_ENDS = re.compile(r"(?P<source>[^|]+?)(?:\||->)(?P<target>[^|]+)")  # as a key
 _PAGE = re.compile(r"\s*<(!doctype html|html|head|body|script|div)\b", re.I)
 _DATA_SET = re.compile(r"(?<![\w.])(nodes|edges)\s*=\s*new\s+vis\.DataSet\(\s*(?=\[)")
 
@@ -271,11 +270,7 @@ def _table_in(key: str, value: Any, is_edges: bool | None) -> Table | None:
         or (is_edges and isinstance(_first(value), str | int))
     ):
         return None
-    rows = rows_in(value)
-    if is_edges and isinstance(value, dict):
-        ends = {id: match.groupdict() for id in value if (match := _BOTH_ENDS.fullmatch(id))}
-        rows = [{**ends.get(row.get("id"), {}), **row} for row in rows]
-    table = Table.of_records(rows, key, is_edges)
+    table = Table.of_records(rows_in(value), key, is_edges)
     table.label = key if is_edges is None and not is_dictionary else ""
     return table
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import NotJsonError, parse_json
+from tiny_graph_rag.documents import json_file, parse_json
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
@@ -31,17 +31,11 @@ _OWN = re.compile(r'\{\s*"(?:entities"\s*:\s*\{|relationships"\s*:)')
 )
 def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
-    from tiny_graph_rag.graph.building import SHAPE, tables_of_records
+    from tiny_graph_rag.graph.building import tables_of_records
 
     path = paths[0]
-    text = decode_utf8(read_bytes(path), path)
-    if not text.strip():
-        raise GraphError.at(path, "the file is empty; wanted {wanted}", wanted=SHAPE)
     twice: list[str] = []
-    try:
-        document = parse_json(text, twice=twice, halves=True)
-    except NotJsonError as error:
-        raise GraphError(error.at(path)) from error
+    document = json_file(path, GraphError, partial(parse_json, twice=twice, halves=True))
     found: dict[str, Any] = document if isinstance(document, dict) else {}
     entities, relationships = found.get("entities"), found.get("relationships")
     listed = relationships if isinstance(relationships, list) else []

@@ -84,6 +84,7 @@ def _reason(head: Head) -> Said | None:
 
 TARGETS = said("a source and its targets")
 TRIPLE = said("a source, a relation and a target")
+WEIGHTED = said("a source, a target and a number")
 MATRIX = said("a row of a matrix")
 # What such lines hold → what each of them is, and the pattern that parts it.
 LINES = {
@@ -91,10 +92,12 @@ LINES = {
     r"\S#": (TRIPLE, "#"),
     r"^[^,;\t]*([,;\t]-?[\d.]*){3,}$": (MATRIX, r"[,;\t]"),
     "[,:]": (TARGETS, r"\s*[,:]\s*"),
+    r"^\S+\s+\S+\s+-?[\d.]+$": (WEIGHTED, r"\s+"),
     r"\S": (TARGETS, r"\s+"),
 }
 PRINTED = {
     TARGETS: "[print(f[0], 'RELATED_TO', t, sep='\\t') for f in r for t in f[1:] if t]",
+    WEIGHTED: "[print(f[0], 'RELATED_TO', f[1], sep='\\t') for f in r if len(f) == 3]",
     TRIPLE: "[print(f[0], *f[1:-1] or ['RELATED_TO'], f[-1], sep='\\t') for f in r if len(f) in (2, 3)]",
     MATRIX: "[print(f[0], 'RELATED_TO', t, sep='\\t') for f in r[1:] for t, n in zip(r[0][1:], f[1:]) "
     "if n not in '0']",
