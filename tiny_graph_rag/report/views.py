@@ -238,7 +238,7 @@ def _sweep(content: Json) -> Iterator[Block]:
         )
         for setting in content["settings"]
     ]
-    heads = (t("system"), t("hops"), "k", *measures, t("reachable within h hops"))
+    heads = (t("system"), t("hops"), "k", *measures, t("reachable"))
     yield View(heads, tuple(settings))
     by_tag = (content.get("recommended") or {}).get("by_tag") or {}
     rows = [

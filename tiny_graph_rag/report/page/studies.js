@@ -22,11 +22,11 @@ function sweepSection(sweep) {
     const first = rows.filter(({ setting }) => setting.system === systems[0]);
     const lines = [
       ...systems.map((system) => curve(cut(system, 40), rows.filter(({ setting }) => setting.system === system), (part) => { const { mean, low, high } = part.measures[chosen.measure]; return { y: mean, low, high }; })),
-      curve(t("oracle recall"), first, (part) => ({ y: part.oracle_recall }), true),
+      curve(t("reachable"), first, (part) => ({ y: part.oracle_recall }), true),
     ].filter((line) => line.points.length);
     body.replaceChildren(...[
       lines.length ? lineChart(lines, t("hops")) : null,
-      best?.reason ? el("p", { class: "advice-line" }, Number.isInteger(best.hops) ? el("strong", {}, systems.length > 1 && best.system ? `${cut(best.system, 40)}, ` : null, `${plural(best.hops, "hop")}: `) : null, adviceWords({ text: best.reason, said: best.said, values: best.values })) : null,
+      best?.reason ? el("p", { class: "advice-line" }, t(best.setting === null ? "No recommendation: {reason}" : "Recommended: {reason}", { reason: adviceWords({ text: best.reason, said: best.said, values: best.values }) })) : null,
       el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Settings") }, settingTable(rows, chosen.measure, best)),
       sweep.rule ? el("p", { class: "small note" }, adviceWords({ text: sweep.rule, ...sweep.rule_told })) : null,
     ].filter(Boolean));
@@ -42,7 +42,7 @@ function sweepSection(sweep) {
 
 function settingTable(rows, measure, best) {
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, ["system", "hops", measure, "oracle recall"].map((head, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(head))))),
+    el("thead", {}, el("tr", {}, ["system", "hops", measure, "reachable"].map((head, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(head))))),
     el("tbody", {}, rows.map(({ setting, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === setting.hops && (best.system ?? setting.system) === setting.system ? "best" : "" },
       el("th", { scope: "row" }, name(setting.system, 40)), el("td", { class: "number" }, setting.hops === null ? "–" : String(setting.hops)),
       el("td", { class: "number" }, figure(part.measures[measure].mean), el("span", { class: "small" }, intervalWords(part.measures[measure]))),
