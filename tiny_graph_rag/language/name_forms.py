@@ -192,31 +192,16 @@ class Difference(StrEnum):
 
 
 class NameCore(Struct, frozen=True):
-    """parts: the words that are left, in order; written: all of them. off: what was taken off, "" where only
-    that something was counts."""
+    """parts: the words that are left, in order; text: these without spaces; whole: all words without spaces.
+    letters: of the text, each once, in their alphabet's order: the same in two cores that a slip parts.
+    off: what was taken off, "" where only that something was counts."""
 
     parts: tuple[str, ...]
-    written: tuple[str, ...]
+    text: str
+    whole: str
+    in_any_order: str
+    letters: str
     off: dict[Difference, str]
-
-    @property
-    def text(self) -> str:
-        """What is left, without spaces."""
-        return "".join(map(_marked, self.parts))
-
-    @property
-    def whole(self) -> str:
-        """All words of the spelling, without spaces."""
-        return "".join(map(_marked, self.written))
-
-    @property
-    def letters(self) -> str:
-        """Each once, in their alphabet's order: the same in two cores that a slip parts."""
-        return "".join(sorted(set(nfd(self.text))))
-
-    @property
-    def in_any_order(self) -> str:
-        return " ".join(sorted(self.parts))
 
 
 def core_of(spelling: str) -> NameCore:
@@ -232,7 +217,7 @@ def core_of(spelling: str) -> NameCore:
         off[Difference.ACCENT] = ""
     words = PART.findall(PERIODS.sub("", re.sub(r"['’](?=s\b)|(?<=\w)['’*](?=\w)", "", plain)))
     words = [THOUSANDS.sub("", word) if word[0].isdigit() else word for word in words if word != "_"]
-    whole = tuple(words)
+    whole = "".join(map(_marked, words))
     if len(words) > 1 and words[0] in ARTICLES:
         words = words[1:]
         off[Difference.ARTICLE] = ""
@@ -249,7 +234,8 @@ def core_of(spelling: str) -> NameCore:
     parts = [_without_particle(word, place == last, alone=not last) for place, word in enumerate(singular)]
     if parts != singular:
         off[Difference.PARTICLE] = ""
-    return NameCore(tuple(parts), whole, off)
+    text, in_any_order = "".join(map(_marked, parts)), " ".join(sorted(parts))
+    return NameCore(tuple(parts), text, whole, in_any_order, "".join(sorted(set(nfd(text)))), off)
 
 
 def differences(
@@ -265,17 +251,14 @@ def differences(
         return None  # two titles, two names in other letters
     if first.whole == second.whole:
         changes &= {Difference.ACCENT, Difference.GLOSS}
-        if first.written != second.written:
-            changes.add(Difference.SPACING)
-    elif first.text != second.text:
-        if first.in_any_order == second.in_any_order:
-            changes = {Difference.ORDER, *(changes - {Difference.PLURAL})}
-        elif _is_slip(first, second):
-            changes.add(Difference.SLIP)
-        else:
-            return None
-    elif first.parts != second.parts:
-        changes.add(Difference.SPACING)
+    if first.whole == second.whole or first.text == second.text:
+        changes |= {Difference.SPACING} if first.parts != second.parts else set()
+    elif first.in_any_order == second.in_any_order:
+        changes = {Difference.ORDER, *(changes - {Difference.PLURAL})}
+    elif _is_slip(first, second):
+        changes.add(Difference.SLIP)
+    else:
+        return None
     if Difference.ORDER not in changes and _differ_in_case(one, other):
         changes.add(Difference.CASE)
     return frozenset(changes)

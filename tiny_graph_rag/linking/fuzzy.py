@@ -31,7 +31,7 @@ class NearNames:
         last = len(text.words) - 1
         for stretch in stretches(text, lambda cut: text.ends[min(cut.word + MOST_WORDS - 1, last)]):
             ends = {text.words[cut.word] for cut in stretch}
-            start, end = text.span(stretch.first.start, stretch.last.end)
+            start, end = text.span(stretch[0].start, stretch[1].end)
             is_taken = any(start < mention.end and end > mention.start for mention in telling)
             if is_taken or not ends.isdisjoint(NAMELESS) or not ends_a_name(text, stretch):
                 continue

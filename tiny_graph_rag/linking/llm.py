@@ -63,19 +63,19 @@ class ModelLinker(NameLinker):
         for example, outcome, question in zip(examples, outcomes, by_name, strict=True):
             reply = outcome.reply if outcome.error is None else None
             mentions = read_mentions(reply.text) if reply else ()
-            seeds = chosen(question, [part for mention in mentions for part in self._meant(mention)])
+            # The names in a mention, found as in a question: 점순이네 → 점순, the old mill → mill.
+            meant = [
+                (mention[part.start : part.end], part.entities, part.rule)
+                for mention, parts in zip(mentions, self.finder.find(mentions), strict=True)
+                for part in parts
+            ]
+            seeds = chosen(question, meant)
             tried = () if seeds else mentions
             error, spent = outcome.error, Spent.on(outcome, price)
             if error not in (None, NOT_ASKED):
                 error = said("linking failed: {error}", error=error)
             linked.append(LinkedQuestion(example.query, seeds, example.id, error, spent, tried))
         return linked
-
-    def _meant(self, mention: str) -> list[tuple[str, tuple[int, ...], str]]:
-        """What a mention means, and by which rule: the names in it, found as in a question (점순이네 → 점순,
-        the old mill → mill)."""
-        (parts,) = self.finder.find([mention])
-        return [(mention[part.start : part.end], part.entities, part.rule) for part in parts]
 
 
 def mention_call(example: Example, settings: OpenAI) -> Call:

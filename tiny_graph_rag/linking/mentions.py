@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -73,11 +72,7 @@ def apart(best_first: Sequence[Mention], taken: Iterable[tuple[int, int]] = ()) 
     return sorted(kept, key=lambda mention: mention.start)
 
 
-class Stretch(NamedTuple):
-    """Of a text, from the beginning of one cut to the end of another."""
-
-    first: Cut
-    last: Cut
+Stretch = tuple[Cut, Cut]  # of a text, from the beginning of one cut to the end of another
 
 
 def stretches(text: Text, longest: Callable[[Cut], int]) -> Iterator[Stretch]:
@@ -86,7 +81,7 @@ def stretches(text: Text, longest: Callable[[Cut], int]) -> Iterator[Stretch]:
     for place, first in enumerate(cuts):
         limit = longest(first) if first.opens else 0
         while place < len(cuts) and cuts[place].end <= limit:
-            yield Stretch(first, cuts[place])
+            yield first, cuts[place]
             place += 1
 
 
@@ -140,13 +135,13 @@ class MentionFinder:
         for stretch in stretches(
             text, lambda cut: cut.start + longest(plain[cut.start : cut.start + BEGINNING])
         ):
-            rows = self._rows(plain[stretch.first.start : stretch.last.end])
+            rows = self._rows(plain[stretch[0].start : stretch[1].end])
             if rows and ends_a_name(text, stretch):
                 yield stretch, rows
 
     def grade(self, text: Text, stretch: Stretch) -> Grade:
-        first, last = stretch.first.word, stretch.last.word
-        part = text.kept[max(text.starts[last], stretch.first.start) : stretch.last.end]
+        (start, _, first, *_), (_, end, last, *_) = stretch
+        part = text.kept[max(text.starts[last], start) : end]
         content = [word for word in (*text.words[first:last], part) if word not in NAMELESS]
         is_clear = any(stem(word) not in self._stems for word in content)
         if True in text.capitals[first if is_clear else max(first, 1) : last + 1]:

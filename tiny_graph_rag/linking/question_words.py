@@ -10,10 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import chain, count, islice, takewhile
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -123,7 +121,7 @@ def content_stems_of(words: Iterable[str]) -> list[str]:
 
 UNTYPED = 0.9  # of the relations have one type: types say nothing
 FEW_RELATIONS = 20  # fewer may well be of one type that questions speak of
-ROWS_AT_ONCE = 1 << 22
+MOST_COUNTED = 1 << 24  # relations; more would take a gigabyte
 MOST_OF_A_VOCABULARY = 1000  # relation types; more of them are free text
 NO_WORD = -1  # of a word that stands for a type by vocabulary or kind, not for a word of its name
 
@@ -302,22 +300,15 @@ def types_say_something(graph: KnowledgeGraph) -> bool:
 
 
 def _to_places(graph: KnowledgeGraph) -> list[int]:
-    """The relation types of which most relations lead to a place, by its entity type."""
-    found = graph.derived("leading-to-places", lambda: _leading_to_places(graph))
-    return np.flatnonzero(found["surplus"] > 0).tolist()
-
-
-def _leading_to_places(graph: KnowledgeGraph) -> dict[str, NDArray[Any]]:
-    """surplus: (relation types,), by how many more relations lead to a place than don't. A part of the
-    columns at a time: of a hundred million relations a wide copy takes a gigabyte."""
+    """The relation types of which most relations lead to a place, by its entity type; none where more than
+    MOST_COUNTED would have to be looked at."""
     types, kinds = graph.relations.types, graph.entities.types
+    if len(types.codes) > MOST_COUNTED:
+        return []
     is_place = np.array([kind_of_type(name) == Kind.PLACE for name in kinds.names], dtype=bool)
-    surplus = np.zeros(len(types.names))
-    for first in range(0, len(types.codes), ROWS_AT_ONCE):
-        part = slice(first, first + ROWS_AT_ONCE)
-        leads_there = is_place[kinds.codes[graph.relations.targets[part]]]
-        surplus += np.bincount(types.codes[part], np.where(leads_there, 1, -1), len(surplus))
-    return {"surplus": surplus}
+    leads_there = is_place[kinds.codes[graph.relations.targets]]
+    surplus = np.bincount(types.codes, np.where(leads_there, 1, -1))
+    return np.flatnonzero(surplus > 0).tolist()
 
 
 def _likely_shared(word: str) -> set[str]:
