@@ -389,7 +389,7 @@ def test_what_is_odd_in_a_run_is_counted(own_folder: Path, run_cli) -> None:
     for said in (
         "1 question of the run is not in the gold set and is ignored (such as q8)",
         "2 questions of the gold set are not in the run and get the worst value of every measure",
-        "1 duplicate in rankings is dropped after the first",
+        "1 duplicate in rankings counts at its first place only",
     ):
         assert said in done.stderr
     assert len(read_json("out.json")["results"][0]["ranked"]) == 1

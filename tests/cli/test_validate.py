@@ -52,7 +52,13 @@ def test_a_reference_that_is_not_in_the_graph_is_an_error_with_the_nearest_name(
         ([question(), question(references=["Rex"])], "the same question with other references as line 1"),
         ([question(), question("Whom does Anna know now?")], "nearly the question of line 1"),
         ([question("Does Bert know Anna?", ["Anna"])], "1 of 1 questions (100%) name all their references"),
-        ([question(tags=["odd"]), question("Whose is it?", ["Rex"])], "no other question has the tag 'odd'"),
+        *(
+            (
+                [question(**{field: ["odd"]}), question("Whose is it?", ["Rex"])],
+                "no other question has the tag or type 'odd'",
+            )
+            for field in ("tags", "expected_types")
+        ),
         ([question(seed_entities=["Zoe"])], "seed_entities: no entity has the name 'Zoe'"),
         (
             [question(references=["Rex"], tags=["2-hop"]), question("Anna?", ["Bert"], tags=["2-hop"])],

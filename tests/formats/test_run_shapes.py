@@ -163,6 +163,9 @@ def test_an_id_with_a_comma_makes_no_table_of_a_trec_file(tmp_path: Path) -> Non
     (tmp_path / "run").write_text("q Q0 Roylott,_Grimesby 1 .5 t\n")
     (tmp_path / "gold").write_text("q 0 Roylott,_Grimesby 1\n")
     assert (detected(tmp_path / "run"), detected_gold(tmp_path / "gold")) == ("trec", "trec")
+    (tmp_path / "run").write_text("q Q0 Roylott 1 .5 t\n")
+    with pytest.raises(DatasetError, match="unknown gold format"):  # nor is a line of a run a question
+        detected_gold(tmp_path / "run")
     for line in ("q1, 0, d1, 1", "question id,doc id,the score by us", "q, Q0, d, 1, .5, t"):
         assert not any(is_trec(line, fields) for fields in (4, 6))
 

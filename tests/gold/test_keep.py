@@ -215,8 +215,11 @@ def test_a_sound_set_passes(own_folder: Path, run_cli: Callable[..., Result]) ->
 @pytest.mark.parametrize(
     ("odd", "said"),
     [
-        ({"query_type": "chat"}, "no other question has the tag 'query_type:chat'"),
-        ({"metadata": {"difficulty": "extreme"}}, "no other question has the tag 'difficulty:extreme'"),
+        ({"query_type": "chat"}, "no other question has the tag or type 'query_type:chat'"),
+        (
+            {"metadata": {"difficulty": "extreme"}},
+            "no other question has the tag or type 'difficulty:extreme'",
+        ),
         ({"query_id": None}, "1 of 3 questions have no id and are named by their line"),
     ],
 )

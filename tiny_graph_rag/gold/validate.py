@@ -71,7 +71,7 @@ NO_RELATION = "reference_relations: {relation}: the graph has no such relation"
 SAME_QUESTION = "the same question as line {line} ({id})"
 OTHER_REFERENCES = "the same question with other references as line {line} ({id})"
 NEAR_DUPLICATE = "nearly the question of line {line} ({id}), with the same references"
-SINGLE_TAG = "no other question has the tag {tag}"
+SINGLE_TAG = "no other question has the tag or type {tag}"
 NAMES_ALL = (
     "{n} of {all} questions ({share}) name all their references, so they test linking, not retrieval: {ids}"
 )
@@ -233,11 +233,8 @@ def check_references(
 
 def check_other_names(examples: Sequence[Example], names: NameIndex) -> Iterator[Finding]:
     for example in examples:
-        for name, entities in (
-            ("seed_entities", example.seed_entities or ()),
-            ("irrelevant_entities", example.irrelevant_entities),
-        ):
-            for item in entities:
+        for name in ("seed_entities", "irrelevant_entities"):
+            for item in getattr(example, name) or ():
                 if not names.resolve(item)[0]:
                     yield Finding.about(example, "warning", name, OTHER_NAME, field=name, name=repr(item))
 
@@ -321,9 +318,11 @@ def are_alike(one: str, other: str) -> bool:
 
 
 def check_tags(examples: Sequence[Example]) -> Iterator[Finding]:
-    counts = Counter(tag for example in examples for tag in dict.fromkeys(example.tags))
-    for example in examples:
-        for tag in dict.fromkeys(example.tags):
+    """Tags and expected types that one question alone has, which may be misspelt."""
+    rows = [dict.fromkeys([*example.tags, *example.expected_types]) for example in examples]
+    counts = Counter(chain.from_iterable(rows))
+    for example, row in zip(examples, rows, strict=True):
+        for tag in row:
             if counts[tag] == 1:
                 yield Finding.about(example, "warning", "single tag", SINGLE_TAG, tag=repr(tag))
 

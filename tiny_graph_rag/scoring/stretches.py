@@ -148,5 +148,5 @@ MISSING_MANY = (
 )
 FAILED = "{n} question of the run failed and gets the worst value of every measure{such}"
 FAILED_MANY = "{n} questions of the run failed and get the worst value of every measure{such}"
-DUPLICATE = "{n} duplicate in rankings is dropped after the first{such}"
-DUPLICATES = "{n} duplicates in rankings are dropped after the first{such}"
+DUPLICATE = "{n} duplicate in rankings counts at its first place only, but for contest_map{such}"
+DUPLICATES = "{n} duplicates in rankings count at their first place only, but for contest_map{such}"

@@ -79,7 +79,7 @@ def _is_draft(example: Example) -> bool:
 def _said_table(path: Path) -> list[str]:
     """What the reader of a table takes for granted: what its columns are, and that one sheet is enough."""
     head = Head(path)
-    is_text = not (head.is_worksheet or head.is_parquet or head.is_json or is_yaml(path))
+    is_text = not (head.is_worksheet or head.is_parquet) and GOLD_FORMATS["sheet"].recognises(head)
     columns = columns_of_data(head.columns or [head.line]) if is_text else []
     if columns:
         return [

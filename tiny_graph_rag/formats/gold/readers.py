@@ -68,7 +68,7 @@ def read_jsonl(path: Path) -> Sound:
 
 def is_sheet(head: Head) -> bool:
     """Whether the header names a column of questions, and none of documents that were judged or retrieved."""
-    if head.is_json:
+    if head.is_json or is_yaml(head.path) or head.is_trec(4) or head.is_trec(6):
         return False
     cells = head.columns or (head.line,)
     folds = map(folded, columns_of_data(cells) or cells)
