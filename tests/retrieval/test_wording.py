@@ -209,6 +209,12 @@ def test_where_types_are_in_several_languages_a_named_entity_is_hardly_the_answe
     assert [name for name, _ in found] == ["Chemistry", "Gilbert Lewis", "Lewis crater"]
 
 
+def test_in_a_language_without_a_list_a_named_entity_is_hardly_the_answer() -> None:
+    """No hop leads to a hostess; to stay with the named entity explains no more, and costs more."""
+    graph = graph_of([("Aino", "koti", "Pohja"), ("Aino", "veli", "Jouko"), ("Pohja", "emäntä", "Louhi")])
+    assert ranked(graph, "Missä emännän luona Aino käy?", hops=1)[-1][0] == "Aino"
+
+
 LIVES = [
     *(("Olga Brandt", "birthplace", "Arvika"), ("Rufus Zoric", "birthplace", "Galba")),
     *(("Lev Jansen", "birthplace", "Ilmen"), ("Mira Sato", "birthplace", "Arvika")),

@@ -203,8 +203,10 @@ class PathReasons:
             yield Reason(OPTION, (), 0.0)
         else:
             is_off = own == 0 or (self.reading.head and not own & self.reading.head)
-            if self.reading.named and is_off:
-                yield self._part(NAMED, 0, self.reading.named)
+            is_named = any(seed.entity == entity for seed in self.question.named)
+            price = self.reading.named if is_named else min(self.reading.named, self.prices.off_focus)
+            if price and is_off:
+                yield self._part(NAMED, 0, price)
             yield from self._left(own, others)
         if any(seed.is_reference and seed.entity == entity for seed in self.question.seeds):
             yield self._part(REFERRED, 0, self.prices.referred)

@@ -166,7 +166,7 @@ class CheapestPaths:
     # ---- the questions
 
     def _starts(
-        self, given: Sequence[Read], named: Sequence[Seeds], asked: Asked, rows: Sequence[int]
+        self, given: Sequence[Read], mentions: Sequence[Seeds], asked: Asked, rows: Sequence[int]
     ) -> Starts:
         """rows: of `asked`, one a question."""
         walks: list[tuple[int, bool, int]] = []
@@ -174,8 +174,8 @@ class CheapestPaths:
         for number, (question, _) in enumerate(given):
             by_text = sorted({seed.entity for seed in question.seeds if seed.is_text})
             references = {seed.entity for seed in question.seeds if seed.is_reference}
-            left_out = self.prices.other_seed * max(0, len(named[number]) - 1)
-            for entities in named[number]:
+            left_out = self.prices.other_seed * max(0, len(mentions[number]) - 1)
+            for entities in mentions[number]:
                 seeds += [(len(walks), entity, entity in references) for entity in entities]
                 walks.append((number, False, left_out))
             if by_text:
@@ -190,8 +190,9 @@ class CheapestPaths:
             own = asked.entities[row, entity].astype(np.int64)
         off = (own == 0) | ((head > 0) & (own & head == 0))
         left = asked.weight[row, -1] - asked.weight[row, own]
-        left += np.where(off, asked.named[row], 0)
-        total = np.where(asked.named[row] == OFFERED, (cost * is_text)[walk], cost[walk] + left)
+        named = asked.named[row]
+        left += np.where(off, np.where(is_text[walk], np.minimum(named, self.prices.off_focus), named), 0)
+        total = np.where(named == OFFERED, (cost * is_text)[walk], cost[walk] + left)
         total += self.prices.referred * referred
         return Starts(of_question, of_asked, is_text > 0, cost, walk, entity, total)
 
@@ -201,9 +202,7 @@ class CheapestPaths:
         count, readings = len(kinds), [reading for reading, _ in kinds]
         weights = np.zeros((count, max(len(reading.slots) for reading in readings)), np.int64)
         types, words = np.zeros((count, self._types), np.uint8), np.zeros(count, np.int64)
-        sorts: list[
-            NDArray[np.uint8]
-        ] = []  # of relation types, by the slots that they fill; the first by none
+        sorts: list[NDArray[np.uint8]] = []  # of relation types, by the slots that they fill
         for number, reading in enumerate(readings):
             for place, slot in enumerate(reading.slots):
                 weights[number, place] = slot.weight

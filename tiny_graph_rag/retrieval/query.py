@@ -161,8 +161,8 @@ class Slot(Struct, frozen=True):
 class Reading(Struct, frozen=True, eq=False):
     """slots: in the order in which a walk from the seed should fill them. focus, head: bits of slots.
 
-    unexplained: price of a step that nothing speaks for. named: of a named entity as the answer; OFFERED for
-    `A or B?`.
+    unexplained: price of a step that nothing speaks for. named: of a named entity as the answer, of a text
+    seed at most `off_focus`; OFFERED for `A or B?`.
     """
 
     slots: tuple[Slot, ...] = ()
@@ -254,7 +254,7 @@ class Reader:
         unexplained = self._unexplained(words) if listed else milli(self.ranking.unexplained)
         named = 0
         if slots and (focus is not None or asking is not None or foreign):
-            is_abroad = ABROAD * len(foreign) > len(self.types.names)
+            is_abroad = not listed or ABROAD * len(foreign) > len(self.types.names)
             named = milli(self.ranking.off_focus + is_abroad * self.ranking.referred)
         if EITHER.search(masked):
             named = OFFERED
@@ -361,7 +361,6 @@ class Reader:
             found.append((-where.weight, asking, (words[asking],), where))
             heads = heads | {asking}
         head = 0
-        slots = list(slots)
         for weight, place, own, where in sorted(found, key=lambda pair: pair[:2]):
             if -weight >= milli(self.ranking.rarest) and len(slots) < self.ranking.slots:
                 head |= (place in heads) << len(slots)
