@@ -98,7 +98,7 @@ def is_abbreviation(short: str, long: str) -> bool:
     """Whether the characters of `short` stand in `long` in this order, the first one where it begins,
     articles and U.S. left out: no report by a Lead Line Supervisor is the LLS.
 
-    Source: Schwartz & Hearst, PSB 2003: matched from the end; `long` has at most min(n + 5, 2n) words for n
+    Source: Schwartz & Hearst, PSB 2003: `long` has at most min(n + 5, 2n) words for n
     characters. Of Korean words the syllables stand in this order: 건보공단 for 국민건강보험공단.
     """
     letters, text = [letter for letter in _plain(short) if letter.isalnum()], _plain(long)
@@ -114,14 +114,9 @@ def is_abbreviation(short: str, long: str) -> bool:
         return False
     if not words or words[0][0] != letters[0]:
         return False
-    at = len(text)
-    for place in range(len(letters) - 1, -1, -1):
-        at -= 1
-        while at >= 0 and (text[at] != letters[place] or (place == 0 and at and text[at - 1].isalnum())):
-            at -= 1
-        if at < 0:
-            return False
-    return " " in text.strip() or len(letters) >= 3
+    is_long = " " in text.strip() or len(letters) >= 3
+    rest = re.search(rf"\b{letters[0]}.*", text, re.DOTALL)
+    return is_long and rest is not None and is_in_order(letters, rest[0])
 
 
 def initials_of(long: str) -> str | None:

@@ -60,9 +60,7 @@ def without_seeds(question: LinkedQuestion) -> str:
     """The question with each seed's words as one SEED, Korean particles after it too; seeds of earlier turns
     have no place in it."""
     text = question.text.replace(SEED, " ")
-    spans = {
-        (seed.start, seed.end) for seed in question.seeds if seed.start is not None and seed.end is not None
-    }
+    spans = {(seed.start, seed.end or 0) for seed in question.seeds if seed.start is not None}
     parts, at = [], 0
     for start, end in sorted(spans):
         if start >= at:
