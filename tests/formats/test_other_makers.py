@@ -184,6 +184,10 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"question": QUESTION, "expect": {"sources": ["a.md"], "answer_contains": ["Anna"], "k": 3}},
         {"reference_chunks": ("a.md",), "ground_truth": ("Anna",), "unknown": {"expect_k": 3}},
     ),
+    "numbers are no names, and titles no texts": (
+        {"question": QUESTION, "reference": "23", "supporting_titles": ["A " + "very " * 12 + "long title"]},
+        {"ground_truth": ("23",), "reference_chunks": ("A " + "very " * 12 + "long title",)},
+    ),
     "a chunk before its section": (
         {"question": QUESTION, "expected_section_ids": ["s1"], "expected_chunk_ids": ["c1"]},
         {"reference_chunks": ("c1",)},

@@ -248,8 +248,8 @@ ID_KEYS, QUERY_KEYS, ANSWER_KEYS = FIELDS["id"], FIELDS["query"], FIELDS["ground
 ORIGIN_KEYS, TYPE_KEYS = _table(
     """
     origin: chunk_id source_id source_chunk source_chunk_id source_doc source_document source_file
-        relevant_doc doc_id document_id source doc document file filename document_url source_url url 출처
-        来源 出典 fuente fonte quelle kaynak kaynak_dosya hedef_id źródło sumber nguồn источник
+        relevant_doc doc_id document_id source doc document file doc_file filename document_url source_url url
+        출처 来源 出典 fuente fonte quelle kaynak kaynak_dosya hedef_id źródło sumber nguồn источник
     types: category type difficulty question_type query_type level evolution_type synthesizer_name intent
         language compositionality_type hop_type 유형 질문_유형 질문유형 난이도 분류 카테고리 categoria
         categoría tipo dificultad dificuldade catégorie difficulté kategorie schwierigkeit

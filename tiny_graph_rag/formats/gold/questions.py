@@ -43,8 +43,6 @@ IDS_TWICE = (
     "ids used twice: {n}, such as {id}; the later question is called {id}-2. If these are ids of the source "
     "documents, write this line in NAME-columns.yaml: reference_chunks: id"
 )
-AS_LIST = ". Write {value}"
-MISSING = "{field} is missing"
 EMPTY = "the gold set is empty; wanted at least one question"
 TOPICS = (
     "'entities' are read as those that the questions ask about (seed_entities); call them "
@@ -243,7 +241,7 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     read = dict(zip(found, judged_by_passages(tuple(found.values())), strict=True))
     for place, example in read.items():
         if not example.judged:
-            problems.add(place, MISSING, field="'reference_entities'")
+            problems.add(place, "{field} is missing", field="'reference_entities'")
     if not read and not problems:
         problems.append(said(EMPTY))
     problems.check()
@@ -294,7 +292,9 @@ def _is_sound(row: object, place: str, problems: Problems) -> bool:
         if not is_right(value):
             is_list = name in LISTS and isinstance(value, str)
             parts = [part.strip() for part in value.split(",")] if is_list else []
-            example = said(AS_LIST, value=json.dumps(parts[:4], ensure_ascii=False)) if is_list else ""
+            example = (
+                said(". Write {value}", value=json.dumps(parts[:4], ensure_ascii=False)) if is_list else ""
+            )
             problems.add(place, WANTED[name], field=repr(name), got=json_kind(value), example=example)
         elif name in LISTS and name != "context" and not all(map(str.strip, value)):
             problems.add(place, "{field} holds an empty string", field=repr(name))

@@ -57,17 +57,14 @@ LONGEST_NAME = 60  # characters of one name, where a column holds names or answe
 
 def holds_names(values: Iterable[Any]) -> bool:
     """Whether the values of an ambiguous field are names of entities rather than answers in sentences: lists,
-    or texts of which fewer than a third are long or end as sentences do."""
+    or texts of which fewer than a third are long, numbers, or end as sentences do."""
     told = [value for value in values if value not in (None, "", [])]
     sentences = 0
     for value in told:
         parts = re.split(r"[;|\n]", value) if isinstance(value, str) else value
-        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-            sentences += 1
-            continue
-        texts = [part.strip() for part in parts]
-        sentences += any(
-            len(text) > LONGEST_NAME or (" " in text and _SENTENCE.search(text)) for text in texts
+        sentences += not is_texts(parts) or any(
+            len(text) > LONGEST_NAME or text.isdigit() or (" " in text and _SENTENCE.search(text))
+            for text in map(str.strip, parts)
         )
     return 3 * sentences < max(len(told), 1)
 
@@ -153,7 +150,8 @@ def fields_meant(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         if {"path", "paths"} & words and not _are(_FILE_PATH, told):
             field = "reference_relations"  # a path through a graph
         is_part = CONTAINING & words and {"chunk", "chunks"} & words  # `expected_chunk_contains`
-        is_prose = is_part or (field == "reference_chunks" and any(map(_is_prose, told)))
+        may_be_texts = field == "reference_chunks" and not {"title", "titles"} & words
+        is_prose = is_part or (may_be_texts and any(map(_is_prose, told)))
         found[key] = "reference_texts" if is_prose else field
     if not {*QUERY_KEYS} & values.keys():
         found |= dict.fromkeys([key for key in values if key.endswith("_question")][:1], "query")
