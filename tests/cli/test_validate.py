@@ -62,7 +62,7 @@ def test_a_reference_that_is_not_in_the_graph_is_an_error_with_the_nearest_name(
         ([question(seed_entities=["Zoe"])], "seed_entities: no entity has the name 'Zoe'"),
         (
             [question(references=["Rex"], tags=["2-hop"]), question("Anna?", ["Bert"], tags=["2-hop"])],
-            "tag 2-hop: 1 of 2 questions need that many hops, 1 another number",
+            "tag 2-hop: 1 of 2 questions need that many hops, 1 don't",
         ),
         (
             [question(reference_relationships=[{"source": "Anna", "target": "Rex", "type": "KNOWS"}])],

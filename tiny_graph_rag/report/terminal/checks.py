@@ -58,8 +58,8 @@ def validation_lines(
     odd = {tag: slice_ for tag, slice_ in hop_tags.items() if slice_.differ or slice_.unmeasured}
     for tag, slice_ in hop_tags.items() if details else list(odd.items())[:TAGS_SHOWN]:
         line = t(
-            "tag {tag}: {agree} of {n} questions need that many hops, {differ} another number, "
-            "{unmeasured} can't be measured",
+            "tag {tag}: {agree} of {n} questions need that many hops, {differ} don't, {unmeasured} can't be "
+            "measured",
             tag=tag,
             n=f"{slice_.questions:,}",
             agree=f"{slice_.agree:,}",
