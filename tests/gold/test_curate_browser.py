@@ -142,7 +142,7 @@ def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> 
         page.select_option("#filter", "empty")
         until(page, "document.querySelectorAll('#list li').length === 2")
         said = running.stop()
-        assert "questions judged: 3, left: 0" in said
+        assert "questions done: 3, left: 0" in said
         assert re.search(r"questions without a reference leave every mean.*: 2 \(q002, q003\)", said)
         # The server is gone by now; what the page says of that is no complaint of its own.
         assert [complaint for complaint in complaints if "ERR_CONNECTION" not in complaint] == []

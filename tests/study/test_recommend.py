@@ -201,7 +201,7 @@ def test_from_answers_to_an_evaluation(own_folder: Path, run_cli: Callable[..., 
     assert [draft.example.reference_entities for draft in drafts] == [("Ben Cooper",), ()]
     assert drafts[1].candidates[0].name == "Anna Weaver"
     judged = run_cli("curate --dataset ./d.jsonl --export -o ./gold.jsonl", *graph)
-    assert "questions judged: 1, left: 1" in judged.stdout, judged.output
+    assert "questions done: 1, left: 1" in judged.stdout, judged.output
     (example,) = read_eval_set(own_folder / "gold.jsonl")
     assert (example.id, example.reference_entities) == ("a", ("Ben Cooper",))
     assert example.ground_truth == ("Ben Cooper",)

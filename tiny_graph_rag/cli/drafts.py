@@ -237,7 +237,7 @@ def _serve(session: Session, server: CurationServer, port: int | None, drafts: i
 
 def _tell(session: Session, found: dict[str, Any]) -> None:
     """What was written. found: of `CurationServer.export`."""
-    judged = t("questions judged: {n}, left: {left}", n=f"{found['questions']:,}", left=f"{found['left']:,}")
+    judged = t("questions done: {n}, left: {left}", n=f"{found['questions']:,}", left=f"{found['left']:,}")
     differing = t("judgments on which annotators differ: {n}", n=f"{found['unsettled']:,}")
     session.say(f"{judged}, {differing}" if found["unsettled"] else judged)
     if found["empty"]:
