@@ -23,8 +23,9 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.errors import UsageError, unknown
-from tiny_graph_rag.fixing.fixes import KINDS, LEARNED_FROM, find_fixes
+from tiny_graph_rag.fixing.fixes import KINDS, find_fixes
 from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, patch_text, read_patch
+from tiny_graph_rag.measures.statistics import RELIABLE_FROM
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.json.studies import fixes_json
 from tiny_graph_rag.report.terminal import CopiedLine
@@ -109,12 +110,13 @@ def fix_command(
     out.write([patch_text(fixes.patch, as_json=out.path is not None and out.path.suffix == ".json").encode()])
     content = fixes_json(fixes, knowledge, examples, given, session.made())
     session.show(details_lines(content) if details else fix_lines(content))
-    if fixes.groups < LEARNED_FROM:
+    groups = fixes.groups if fixes.decision is None else fixes.decision.groups
+    if groups < RELIABLE_FROM:
         session.say(
             "too few groups of questions to prove anything ({groups} of at least {least}). You can still "
             "judge aliases and merges; `dataset from` and `generate` make more questions",
-            groups=fixes.groups,
-            least=LEARNED_FROM,
+            groups=groups,
+            least=RELIABLE_FROM,
         )
     if out.path is None:
         return
