@@ -15,10 +15,9 @@ from tiny_graph_rag.answers.context import _FENCE as GRAPH_FENCE
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.validate import are_alike
 from tiny_graph_rag.language.folding import LONGEST_RUN, Text, fold, nfc, nfd
-from tiny_graph_rag.language.function_words import LONGEST_REST, _final_of, are_particles
+from tiny_graph_rag.language.function_words import LONGEST_REST, _final_of, are_particles, ends_a_name
 from tiny_graph_rag.language.name_forms import Difference, core_of, differences, long_and_short
 from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
-from tiny_graph_rag.linking.mentions import ends_a_name, stretches
 from tiny_graph_rag.linking.question_words import EITHER, SEED
 from tiny_graph_rag.llm.base import read_object
 from tiny_graph_rag.measures.base import parse_measures
@@ -193,7 +192,7 @@ def test_a_word_of_a_hundred_thousand_syllables_is_a_name_and_particles_at_its_e
     assert are_particles("점순", "이에게서부터는")
     assert not are_particles("점순", "이" * LONG)
     text = Text.of("가나다라마바사점순이" * (LONG // 10))
-    found = [one for one in stretches(text, lambda cut: text.ends[cut.word]) if ends_a_name(text, one)]
+    found = [one for one in text.stretches(lambda cut: text.ends[cut.word]) if ends_a_name(text, one)]
     assert 0 < len(found) <= LONGEST_REST
 
 

@@ -181,7 +181,7 @@ class _Texts:
 
     def _passage(self, table: Entities | Relations, row: int, owners: frozenset[int]) -> _Passage:
         text = table.descriptions[row]
-        mentions = self._finder.find([text])[0] if text and owners else ()
+        mentions = self._finder.find(text) if text and owners else ()
         named = {mention.entities[0] for mention in mentions if len(mention.entities) == 1}
         return _Passage(text[:LONGEST_TEXT], tuple(table.source_chunks[row]), owners | named)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
@@ -124,6 +124,9 @@ class Cut(NamedTuple):
     inside: bool
 
 
+Stretch = tuple[Cut, Cut]  # of a text, from the beginning of one cut to the end of another
+
+
 class Text(NamedTuple):
     """The words of a text, one after the other.
 
@@ -169,10 +172,6 @@ class Text(NamedTuple):
         """Where in the text a word stands, by its number."""
         return self.span(self.starts[word], self.ends[word])
 
-    def rest_of_word(self, cut: Cut) -> str:
-        """What follows in a word inside of which a cut ends."""
-        return self.kept[cut.end : self.ends[cut.word]]
-
     def cuts(self) -> list[Cut]:
         """The text cut wherever a name may begin or end."""
         if self.kept.isascii():
@@ -186,3 +185,12 @@ class Text(NamedTuple):
                 cuts.append(Cut(first + start, first + end, number, opens, inside))
                 start, opens = end, not inside
         return cuts
+
+    def stretches(self, longest: Callable[[Cut], int]) -> Iterator[Stretch]:
+        """Those that may be a name. longest: where in `kept` one ends at most that begins with a cut."""
+        cuts = self.cuts()
+        for place, first in enumerate(cuts):
+            limit = longest(first) if first.opens else 0
+            while place < len(cuts) and cuts[place].end <= limit:
+                yield first, cuts[place]
+                place += 1

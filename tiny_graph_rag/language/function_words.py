@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
-from tiny_graph_rag.language.folding import Text, fold
+from tiny_graph_rag.language.folding import Stretch, Text, fold
 
 
 def table(words: str) -> frozenset[str]:
@@ -159,16 +159,20 @@ def particle_cuts(word: str) -> Iterator[int]:
             yield cut
 
 
+def ends_a_name(text: Text, stretch: Stretch) -> bool:
+    """Whether a word ends with the stretch, or particles alone stand behind it."""
+    first, last = stretch
+    if not last.inside or text.ends[last.word] - last.end > LONGEST_REST:
+        return not last.inside
+    return are_particles(text.kept[first.start : last.end], text.kept[last.end : text.ends[last.word]])
+
+
 def stands_in(phrase: str, whole: str) -> bool:
     """Whether a phrase stands in a text as a name would, folded, from a word's start to a word's end."""
     text, folded = Text.of(whole), fold(phrase)
-    cuts = text.cuts() if folded else []
-    opens = {cut.start for cut in cuts if cut.opens}
     return any(
-        text.kept.endswith(folded, 0, cut.end)
-        and cut.end - len(folded) in opens
-        and (not cut.inside or are_particles(folded, text.rest_of_word(cut)))
-        for cut in cuts
+        text.kept[first.start : last.end] == folded and ends_a_name(text, (first, last))
+        for first, last in text.stretches(lambda cut: cut.start + len(folded))
     )
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from tiny_graph_rag.graph.nearest import NearestNames, letters_of, similar
 from tiny_graph_rag.language.folding import Text
-from tiny_graph_rag.language.function_words import NAMELESS
-from tiny_graph_rag.linking.mentions import Grade, Mention, MentionFinder, apart, ends_a_name, stretches
+from tiny_graph_rag.language.function_words import NAMELESS, ends_a_name
+from tiny_graph_rag.linking.mentions import Grade, Mention, MentionFinder, apart
 
 FEWEST_LETTERS = 5  # in shorter names one letter is too much of a difference
 MOST_WORDS = 6  # of a stretch
@@ -29,7 +29,7 @@ class NearNames:
         """The most similar and longest ones, apart from each other and from those that are `telling`."""
         text, found = Text.of(whole), []
         last = len(text.words) - 1
-        for stretch in stretches(text, lambda cut: text.ends[min(cut.word + MOST_WORDS - 1, last)]):
+        for stretch in text.stretches(lambda cut: text.ends[min(cut.word + MOST_WORDS - 1, last)]):
             ends = {text.words[cut.word] for cut in stretch}
             start, end = text.span(stretch[0].start, stretch[1].end)
             is_taken = any(start < mention.end and end > mention.start for mention in telling)

@@ -66,8 +66,8 @@ class ModelLinker(NameLinker):
             # The names in a mention, found as in a question: 점순이네 → 점순, the old mill → mill.
             meant = [
                 (mention[part.start : part.end], part.entities, part.rule)
-                for mention, parts in zip(mentions, self.finder.find(mentions), strict=True)
-                for part in parts
+                for mention in mentions
+                for part in self.finder.find(mention)
             ]
             seeds = chosen(question, meant)
             tried = () if seeds else mentions

@@ -7,7 +7,7 @@ relations are named with, function words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
 
@@ -16,8 +16,8 @@ from msgspec import Struct
 from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, VARIANT, NameIndex
-from tiny_graph_rag.language.folding import HAS_HANGUL, Cut, Text, fold, nfc, spaced, without_accents
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS, LONGEST_REST, NAMELESS, are_particles
+from tiny_graph_rag.language.folding import HAS_HANGUL, Stretch, Text, fold, nfc, spaced, without_accents
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, NAMELESS, ends_a_name
 from tiny_graph_rag.language.words import likeness, stem, words_of_name
 from tiny_graph_rag.linking.base import Seed
 
@@ -72,27 +72,6 @@ def apart(best_first: Sequence[Mention], taken: Iterable[tuple[int, int]] = ()) 
     return sorted(kept, key=lambda mention: mention.start)
 
 
-Stretch = tuple[Cut, Cut]  # of a text, from the beginning of one cut to the end of another
-
-
-def stretches(text: Text, longest: Callable[[Cut], int]) -> Iterator[Stretch]:
-    """Those that may be a name. longest: where in `Text.kept` one ends at most that begins with a cut."""
-    cuts = text.cuts()
-    for place, first in enumerate(cuts):
-        limit = longest(first) if first.opens else 0
-        while place < len(cuts) and cuts[place].end <= limit:
-            yield first, cuts[place]
-            place += 1
-
-
-def ends_a_name(text: Text, stretch: Stretch) -> bool:
-    """Whether a word ends with the stretch, or particles alone stand behind it."""
-    first, last = stretch
-    if not last.inside or text.ends[last.word] - last.end > LONGEST_REST:
-        return not last.inside
-    return are_particles(text.kept[first.start : last.end], text.rest_of_word(last))
-
-
 class MentionFinder:
     """Finds the names of a graph in texts."""
 
@@ -108,13 +87,11 @@ class MentionFinder:
         rows = self.names.table.rows_of(key_of(stretch))
         return [row for row in rows if without_accents(self._folded(row)) == stretch]
 
-    def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
-        """The mentions of each text, in the order in which they stand there: those with the best evidence, of
+    def find(self, whole: str) -> tuple[Mention, ...]:
+        """The mentions of a text, in the order in which they stand there: those with the best evidence, of
         those on the same place one of as many words as the name has, the longest, the last: of the Crown Inn
         not *the Crown*."""
-        return [self._mentions(Text.of(text)) for text in texts]
-
-    def _mentions(self, text: Text) -> tuple[Mention, ...]:
+        text = Text.of(whole)
         graded: dict[Grade, list[tuple[Stretch, list[int]]]] = {}
         for stretch, rows in self._readings(text):
             graded.setdefault(self.grade(text, stretch), []).append((stretch, rows))
@@ -132,8 +109,8 @@ class MentionFinder:
     def _readings(self, text: Text) -> Iterator[tuple[Stretch, list[int]]]:
         """Every stretch that is a spelling of the graph, accents aside, and its rows of the index."""
         plain, longest = without_accents(text.kept), self.names.table.longest
-        for stretch in stretches(
-            text, lambda cut: cut.start + longest(plain[cut.start : cut.start + BEGINNING])
+        for stretch in text.stretches(
+            lambda cut: cut.start + longest(plain[cut.start : cut.start + BEGINNING])
         ):
             rows = self._rows(plain[stretch[0].start : stretch[1].end])
             if rows and ends_a_name(text, stretch):

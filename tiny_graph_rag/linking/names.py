@@ -57,7 +57,7 @@ class NameLinker(Linker):
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         linked = []
         for example in examples:
-            mentions, *turns = self.finder.find((example.query, *example.context))
+            mentions, *turns = map(self.finder.find, (example.query, *example.context))
             seeds = self._seeds(example, mentions, turns)
             tried = () if seeds else words_tried((example.query, *example.context))
             linked.append(LinkedQuestion(example.query, seeds, example.id, tried=tried))

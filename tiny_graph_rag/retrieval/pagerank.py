@@ -131,7 +131,6 @@ UNSEEN = 0.01  # of the mass, divided by the number of entities: what an entity 
 LONGEST_NAME = 10  # stems; what is longer is a sentence
 MOST_OF_ONE_NAME = 10  # entities; a name of more of them says little
 SYNONYM_FROM = 400  # thousandths of the longer name's bits that two nearly equal names share
-TEXTS_AT_ONCE = 1 << 12  # searched for names together: it bounds the memory
 
 Column = NDArray[np.int64]
 Ranges = tuple[NDArray[np.signedinteger[Any]], NDArray[np.signedinteger[Any]]]  # first place, how many
@@ -348,11 +347,7 @@ def _named_in(graph: KnowledgeGraph) -> Iterator[tuple[int, int]]:
     if not rows:
         return
     finder = MentionFinder(graph, NameIndex.of(graph))
-    for start in range(0, len(rows), TEXTS_AT_ONCE):
-        part = rows[start : start + TEXTS_AT_ONCE]
-        for row, mentions in zip(part, finder.find([descriptions[of] for of in part]), strict=True):
-            for mention in mentions:
-                if len(mention.entities) <= MOST_OF_ONE_NAME:
-                    yield from (
-                        (min(row, other), max(row, other)) for other in mention.entities if other != row
-                    )
+    for row in rows:
+        for mention in finder.find(descriptions[row]):
+            if len(mention.entities) <= MOST_OF_ONE_NAME:
+                yield from ((min(row, other), max(row, other)) for other in mention.entities if other != row)
