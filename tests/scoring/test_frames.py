@@ -12,7 +12,7 @@ import pytest
 import pytrec_eval
 
 import tiny_graph_rag
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import RunError, UsageError
 
 COLUMNS = ["query_id", "doc_id", "score"]
 GOLD = {"q1": {"a": 1, "b": 2, "c": 0}, "q2": {"d": 1}}
@@ -132,9 +132,9 @@ def test_a_gain_that_no_number_holds_is_refused_and_a_large_grade_is_not() -> No
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_ids_of_another_type_and_questions_of_one_side_are_said() -> None:
-    with pytest.warns(UserWarning, match="question ids are str in the gold set and int in the run"):
+    with pytest.raises(RunError, match="the run has 1, the gold set '1'"):
         tiny_graph_rag.score({1: {"10": 1.0}}, {"1": {"10": 1}}, "recall@5")
-    with pytest.warns(UserWarning, match="document ids are str in the gold set and int in the run"):
+    with pytest.warns(UserWarning, match="document ids are str in the gold set, int in the run"):
         tiny_graph_rag.score({"1": {10: 1.0}}, {"1": {"10": 1}}, "recall@5")
     with pytest.warns(UserWarning, match="1 question of the gold set is not in the run") as said:
         tiny_graph_rag.score({"p": {"a": 1.0}, "q": {"a": 1.0}}, {"q": {"a": 1}, "r": {"b": 1}}, "recall@5")

@@ -108,9 +108,10 @@ def score(
     In memory, equal scores keep the order in which they came; a document that stands there twice counts once,
     with its best score. Questions of the gold set that the run lacks get the worst value of every measure.
     Grades may be fractions: nDCG gains them as they are, the others count what is above 0. Warns of questions
-    that only one side knows and of ids of another type.
-    Raises UsageError for an unknown measure, one that needs more than is given, scores that are no numbers or
-    NaN, grades that are no numbers or contradict each other; MissingExtraError without pandas.
+    that only one side knows and of documents' ids of another type.
+    Raises RunError for a run of other questions, UsageError for an unknown measure, one that needs more than
+    is given, scores that are no numbers or NaN, grades that are no numbers or contradict each other;
+    MissingExtraError without pandas.
     """
     frames = pandas_for(said("scoring into tables"))
     is_free = measures is None
@@ -308,25 +309,24 @@ def _say_what_differs(
 ) -> None:
     """Warnings as the command line has them: questions that only one side knows, ids of another type.
 
-    all_of_gold: whether a question that the run lacks counts.
+    all_of_gold: whether a question that the run lacks counts. Raises RunError where they share no question.
     """
+    from tiny_graph_rag.formats.runs import check_shared
+
     lines: list[str] = []
+    check_shared(run, gold)
     if all_of_gold:
         missing = [str(question) for question in gold if question not in run]
         lines = counted([str(item) for item in run if item not in gold], len(missing), missing[:3], 0)
-    lines += _other_types("question", set(map(type, gold)), set(map(type, run)))
     if not any(document in run.get(question, ()) for question, row in gold.items() for document in row):
-        documents = [{type(item) for row in side.values() for item in row} for side in (gold, run)]
-        lines += _other_types("document", *documents)
+        types = [{type(item).__name__ for row in side.values() for item in row} for side in (gold, run)]
+        if all(types) and types[0].isdisjoint(types[1]):
+            names = [" and ".join(sorted(side)) for side in types]
+            lines.append(
+                f"document ids are {names[0]} in the gold set, {names[1]} in the run: none can match"
+            )
     for line in lines:
         warnings.warn(line, stacklevel=3)
-
-
-def _other_types(what: str, gold: set[type], run: set[type]) -> list[str]:
-    if not gold or not run or gold & run:
-        return []
-    names = [" and ".join(sorted(kind.__name__ for kind in side)) for side in (gold, run)]
-    return [f"{what} ids are {names[0]} in the gold set and {names[1]} in the run: none can match"]
 
 
 def _as_dicts(table: Any, *, must_agree: bool = False) -> dict[str, dict[str, Any]]:

@@ -339,7 +339,7 @@ def _id_in(item: Mapping[str, Any]) -> Any:
     """The id that a passage or a judgment names, else the names of its parts (law and article) together; None
     where it names none."""
     ids = {folded(key): id for key, id in item.items() if f"_{folded(key)}".endswith("_id") and is_id(id)}
-    parts = [str(part) for part in item.values() if is_id(part)]
+    parts = [str(part).strip() for part in item.values() if is_id(part)]
     is_named = all(len(part) <= LONGEST_NAME or _FILE.match(part) for part in parts)
     says_more = any(key in (*TEXT_KEYS, *GRADE_NAMES) or key.endswith("_text") for key in map(folded, item))
     has_parts = len(parts) == len(item) > 0 and is_named and not says_more

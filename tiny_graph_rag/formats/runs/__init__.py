@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,13 +75,7 @@ class WrittenRun:
         new = {
             key: key if key in ids else id_of.get(texts[key]) or id_of.get(_number(key), key) for key in known
         }
-        if ids and not ids.keys() & new.values():
-            raise RunError(
-                "no question of the run is in the gold set: the run has {run}, the gold set {gold}. Give "
-                "both the same ids, or the run the text of its questions",
-                run=repr(known[0]),
-                gold=repr(next(iter(ids))),
-            )
+        check_shared(new.values(), ids)
         return self.rekeyed(new) if len({*new.values()}) == len(new) else self
 
     def of_passages(self) -> WrittenRun:
@@ -106,6 +100,17 @@ def _number(id: str) -> str:
     """The number that an id writes, without zeros around it; any other id as it is."""
     number = _NUMBER.fullmatch(id)
     return number[1] if number else id
+
+
+def check_shared(run: Collection[Any], gold: Collection[Any]) -> None:
+    """Raises RunError, with a question of each, where a run and a gold set have none in common."""
+    if run and gold and not any(question in gold for question in run):
+        raise RunError(
+            "no question of the run is in the gold set: the run has {run}, the gold set {gold}. Give both "
+            "the same ids, or the run the text of its questions",
+            run=repr(next(iter(run))),
+            gold=repr(next(iter(gold))),
+        )
 
 
 def failure_of(error: Any) -> str | None:

@@ -249,13 +249,8 @@ def _run_of(found: Iterable[Record], problems: Problems, path: Path) -> WrittenR
         if not isinstance(row, dict):
             problems.add(place, "wanted an object, got {got}", got=json_kind(row))
             continue
-        inner = row.get("result")
-        row = {
-            folded(name): value
-            for part in (inner, row)
-            if isinstance(part, dict)
-            for name, value in part.items()
-        }
+        inner = row["result"] if isinstance(row.get("result"), dict) else {}
+        row = {folded(name): value for name, value in (inner | row).items()}
         texts = {key: text for key, text in row.items() if isinstance(text, str) and _kind_listed(key)}
         row |= {key: _list_of(text, key) for key, text in texts.items()}
         lists, error = lists_in(row), failure_of(row.get("error"))
