@@ -97,7 +97,8 @@ class MentionFinder:
             graded.setdefault(self.grade(text, stretch), []).append((stretch, rows))
         best = min(graded, default=Grade.COMMON)
         readings = sorted(graded.get(best, ()), key=lambda reading: self._unlikeliness(text, *reading))
-        return tuple(apart([self._mention(text, *reading, best) for reading in readings]))
+        has_case = True in text.capitals
+        return tuple(apart([self._mention(text, *reading, best, has_case) for reading in readings]))
 
     def _unlikeliness(self, text: Text, stretch: Stretch, rows: list[int]) -> tuple[bool, int, int]:
         """Least of the best one on its place. In Hangul a name may be divided into any words."""
@@ -127,10 +128,13 @@ class MentionFinder:
             return Grade.COMMON
         return Grade.WORD if len(content) < 2 and part.islower() else Grade.NAMED
 
-    def _mention(self, text: Text, stretch: Stretch, rows: list[int], grade: Grade) -> Mention:
+    def _mention(
+        self, text: Text, stretch: Stretch, rows: list[int], grade: Grade, has_case: bool
+    ) -> Mention:
+        """has_case: whether the text has capitals."""
         first, last = stretch
         start, end = text.span(first.start, last.end)
-        folded, whole, has_case = text.kept[first.start : last.end], text.whole, True in text.capitals
+        folded, whole = text.kept[first.start : last.end], text.whole
 
         def stands(name: str) -> int:
             """Where `name`, punctuation included, stands around the stretch in the text; -1 for nowhere."""

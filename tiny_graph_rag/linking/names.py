@@ -93,7 +93,6 @@ def chosen(linked: LinkedQuestion, meant: Sequence[tuple[str, tuple[int, ...], s
 
 # Questions whose text seeds are kept: those that differ by the names in them have the same.
 KNOWN_QUESTIONS = 1 << 14
-WORD_RULES = ("exact", "folded", "alias")
 NEAR_BEST = 0.5  # of what the best match has of the question, so much at least has a seed by text
 MOST_BEARERS = 100  # entities whose names hold a word; of more, a rarer word of the name has to lead to it
 COMMON_SHARE, FEWEST_TEXTS = 0.05, 5  # of the entities: whose texts hold a common word, at least
@@ -155,7 +154,7 @@ class NameAndTextLinker(NameLinker):
     def _is_common_word(self, seed: Seed) -> bool:
         """Whether a name is rather a word: one in lower case that many texts of the graph hold, as
         `treatment` in a graph of medicine. Its entity may still match by text."""
-        if seed.rule not in WORD_RULES or not seed.mention.islower() or not seed.mention.isalpha():
+        if seed.is_reference or not seed.mention.islower() or not seed.mention.isalpha():
             return False
         stem = content_stem(seed.mention)
         texts = len(self.index.own_bits(stem).entities) if stem is not None else 0
