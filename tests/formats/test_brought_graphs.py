@@ -315,7 +315,7 @@ def test_what_looks_wrong_in_a_table_is_told(own_folder: Path, text: str, note: 
             r"robot convert -i o\.owl -o o\.ttl",
         ),
         ("papers.csv", "paper_id,entity,relation\np1,bee,in\np1,entity,in\n", "the first line is: paper_id"),
-        ("g.mmd", "flowchart TD\n  a --> b\n", "If each is a source, a relation and a target, this"),
+        ("g.mmd", "flowchart TD\n  a --> b\n", "If each holds source, relation and target, this"),
         ("g.db", f"w{' ' * 20}w,\n" * 40, "SQLite"),  # lines of words are no long search for a graph
     ],
 )
@@ -417,7 +417,7 @@ def test_a_table_beside_it_that_names_other_things_is_left_out(own_folder: Path)
     (own_folder / "entities.csv").write_text("category,entity,count\nPER,Xi,3\nPER,Yo,2\n", encoding="utf-8")
     graph = read(own_folder, "subject,predicate,object\nAnn,knows,Ben\n", "triples.csv")
     assert told(graph) == KNOWS
-    assert "table next to it whose entities are in no relation" in graph.notes.lines()[0]
+    assert [part.examples for part in graph.origin.dropped] == [("entities.csv",)]
 
 
 def test_sentences_are_no_entities_and_a_second_list_of_relations_is_read_once(own_folder: Path) -> None:

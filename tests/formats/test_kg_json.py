@@ -63,7 +63,7 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
     [
         ("{", ":1:2: not JSON"),
         ('{"entities": {},\n "relationships" []}', ":2:18: not JSON"),
-        ("[1]", "wanted a source and a target, got the number 1"),
+        ("[1]", "target; the file has: '1'"),
         ("1e99", 'wanted {"entities"'),
         ('{"points": [], "curves": []}', "its lists are 'points', 'curves'"),
         ('{"entities": [], "relationships": []}', "read as JSON lists, the file has no entities"),

@@ -145,8 +145,8 @@ def tables_of(
     if path is not None and 2 * int(lost.sum()) > len(lost):
         raise GraphError(
             "{path}: {lost} of {written} relations have an end that is neither the id nor the name "
-            "of an entity (such as {examples}); the list of entities may belong to another file, or "
-            "--columns id=COLUMN names its ids",
+            "of an entity (such as {examples}); the list of entities may belong to another file: "
+            "--columns nodes=none leaves it out, id=COLUMN names its ids",
             path=path,
             lost=f"{int(lost.sum()):,}",
             written=f"{len(lost):,}",

@@ -207,7 +207,7 @@ KG_JSON = Origin("KG JSON")  # its columns are the graph's own
 def _singular(kind: str) -> str:
     """`relations left out …` → `relation left out …`."""
     return re.sub(
-        "^(entit|relation|duplicate relation|self-loop|key|name|table|triple|line|id)(ies|s)\\b",
+        "^(entit|relation|duplicate relation|self-loop|key|name|row|table|triple|line|id)(ies|s)\\b",
         lambda of: {"entit": "entity"}.get(of[1], of[1]),
         kind,
     )

@@ -16,6 +16,7 @@ from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.files import combined_sha256, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, KNOWN, Columns, GraphFormat
+from tiny_graph_rag.formats.graphs.refused import lines_refused
 from tiny_graph_rag.formats.tables import columns_in
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import GRAPH_ENDINGS, bare_name, note_read
@@ -91,13 +92,11 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     head = Head(path)
     for format in _formats():  # the first alone is loaded where it is its file
         if format.recognises(head):
-            return format, format.tables(path)[0] if format.tables else (path,)
+            return format, next(iter(format.tables(path) if format.tables else ()), (path,))
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     for format in _formats():
         if suffix in format.suffixes:
             return format, (path,)
-    from tiny_graph_rag.formats.graphs.refused import lines_refused
-
     raise lines_refused(path) or GraphError.at(
         path,
         "unknown graph format. Any graph can be written as a CSV file with the header source,relation,target",

@@ -72,7 +72,8 @@ def _ends_of(edges: Sequence[Table], given: Columns) -> set[str]:
 
 
 def _texts_of(table: Table, roles: Mapping[str, str], *wanted: str) -> list[str]:
-    return [text for column in of_role(roles, *wanted) for text in table.texts(column)]
+    columns = [islice(table.cells(name), SAMPLE) for name in of_role(roles, *wanted)]
+    return [text for cells in columns for cell in cells if (text := end_text(cell))]
 
 
 def _drop_ids_of_others(table: Table, given: Columns, ends: set[str]) -> None:
@@ -177,7 +178,8 @@ def _of_entities(rows: Rows, tables: Sequence[Table], edges: Sequence[Table], gi
     ends = _ends_of(edges, given)
     names = {end for end in ends if not end.isdecimal()}
     if rows.writer == "tables" and (not names or len(others) == 1):
-        return others
+        folded = {*map(str.casefold, ends)}.intersection(map(str.casefold, texts[others[0]])) if names else ()
+        return others if not names or folded or all(map(looks_like_id, names)) else []
     nodes = []
     for table in sorted(others, key=lambda table: (table not in named, -len(names & texts[table]))):
         if table in named or not names.isdisjoint(texts[table]):

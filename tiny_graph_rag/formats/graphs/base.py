@@ -50,7 +50,6 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "SQLite": "programs:read_sqlite",
         "DuckDB": "programs:read_duckdb",
         "tables": "tabular:read_tables",
-        "worksheets": "tabular:read_worksheets",
         "GraphML": "graphml:read_graphml",
         "JSON lists": "json_lists:read_lists",
         "triples": "tabular:read_triples",

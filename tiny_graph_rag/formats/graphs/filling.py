@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.errors import GraphError, json_kind
+from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs.base import NONE, Columns, listed
 from tiny_graph_rag.formats.graphs.roles import edge_roles, has_ends, node_roles, of_role
 from tiny_graph_rag.formats.graphs.rows import UNLISTED, Block, Codes, Rows
@@ -41,7 +41,6 @@ from tiny_graph_rag.formats.tables import is_number
 from tiny_graph_rag.formats.words import CHUNK_NODES, ID_WORDS, MISSING, NAME_PARTS, Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED
-from tiny_graph_rag.messages import Said, said
 
 TEXT_NODES = frozenset({"document", "chunk", "sentence", "passage"})  # where they hold one of TEXTS
 TEXTS = ("page_content", "text")
@@ -55,8 +54,8 @@ SOME_UNDIRECTED = (
     "undirected relations among directed ones (retrieval.direction takes them as they are written)"
 )
 RENAMED = "ids of relation ends with several names (the first name is used)"
-UNNAMED = "entities whose id and name are empty (left out)"
-BROKEN = "triples that are not three texts (left out)"
+UNNAMED = "entities without an id and a name (left out)"
+BROKEN = "rows that are no objects, and no lists of two or three (left out)"
 ENDS = (Role.SOURCE, Role.TARGET)
 NO_IDS = (None, "", "?", "-", *MISSING)  # what stands for an id that nobody knows
 END_NAMES = (Role.SOURCE_NAME, Role.TARGET_NAME)
@@ -66,8 +65,7 @@ END_TYPES = (Role.SOURCE_TYPE, Role.TARGET_TYPE)
 def fill_entities(rows: Rows, table: Table, given: Columns = NONE, lexical: Collection[str] = ()) -> None:
     """Put a table's entities into `rows`. lexical: labels of nodes that are no entities; where some are
     marked as entities, no other node is one."""
-    for at in table.strange:
-        _refuse(rows, table, at, said("a name or an object"))
+    _count_strange(rows, table)
     _join_names(table)
     table.roles = node_roles(table, given)
     is_list = any(admin_kind(name) == "LABEL" for name in table.names)
@@ -80,15 +78,10 @@ def fill_entities(rows: Rows, table: Table, given: Columns = NONE, lexical: Coll
     details, aliases = table.details(), [table.cells(name) for name in table.columns(Role.ALIASES)]
     columns = (table.of(role) for role in (Role.ID, Role.NAME, Role.DESCRIPTION, Role.CHUNKS))
     for row, (id, name, description, chunks) in enumerate(zip(*columns, strict=True)):
-        is_blank = "" in (id, name)
         name = text_of(name[0]) if isinstance(name, list) and name else text_of(name)
         id, name = text_of(id).strip() or name.strip(), name.strip(" ")
-        if not id and is_blank:
-            rows.flaw(UNNAMED, f"{table.name}[{row}]")
-        elif not id:
-            keys = listed(name for name in table.names if table.cells(name)[row] is not None)
-            rows.problem(f"{table.name}[{row}]", "wanted 'id' or 'name', got the keys {listed}", listed=keys)
         if not id:
+            rows.flaw(UNNAMED, f"{table.name}[{row}]")
             continue
         rows.entity(
             id,
@@ -101,11 +94,10 @@ def fill_entities(rows: Rows, table: Table, given: Columns = NONE, lexical: Coll
         )
 
 
-def _refuse(rows: Rows, table: Table, at: int, wanted: Said) -> None:
-    """Say that something of a list is no row."""
-    row = table.strange[at]
-    got = f"{json_kind(row)} {row!r:.60}" if row not in (None, "") else json_kind(row)
-    rows.problem(f"{table.name}[{at}]", "wanted {wanted}, got {got}", wanted=wanted, got=got)
+def _count_strange(rows: Rows, table: Table) -> None:
+    """Tell of what is no row."""
+    for at, row in table.strange.items():
+        rows.flaw(BROKEN, f"{table.name}[{at}]: {row!r:.60}")
 
 
 def _join_names(table: Table) -> None:
@@ -146,25 +138,21 @@ def fill_relations(rows: Rows, table: Table, given: Columns = NONE) -> None:
 
     Raises GraphError where no column names the ends.
     """
-    for at, row in table.strange.items():
-        if isinstance(row, list) and table.rows:
-            rows.flaw(BROKEN, f"{row!r:.60}")
-        else:
-            _refuse(rows, table, at, said("a source and a target"))
+    _count_strange(rows, table)
     table.roles = edge_roles(table, given)
     if not has_ends(table.roles) or HEADLESS[0] in table.names:
         known = {*rows.known, *rows.names}
         table.roles = edge_roles(table, given, known=known)
         if known and not has_ends(table.roles) and (inner := related(table, known)):
             return fill_relations(rows, Table.of_records(inner, table.name), given)
-    if table.names and not has_ends(table.roles):
+    if (table.names or table.strange) and not has_ends(table.roles):
         raise GraphError(
             "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
             "--columns source=COLUMN,target=COLUMN,relation=COLUMN. A table of entities alone needs one of "
             "relations: -g {file},RELATIONS",
             path=rows.path,
             file=rows.path.name,
-            columns=listed([*table.names, *table.unread]),
+            columns=listed([*table.names, *table.unread] or map(str, table.strange.values())),
         )
     if not table.rows:
         return

@@ -77,8 +77,8 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
     for number, value in enumerate(found if isinstance(found, list) else [found], start=1):
         parts = list(_parts(value))
         if not parts:
-            got = json_kind(value)
-            rows.problem(number, "wanted a 'type' of node or relationship, got {got}", got=got)
+            place, got = f"{rows.path}:{number}", json_kind(value)
+            rows.problems.add(place, "wanted a 'type' of node or relationship, got {got}", got=got)
         for kind, record in parts:
             of_kind[kind].setdefault(repr(record), record)
     ids = {"id": "<id>", "identity": "<id>", "elementId": "<id>"}

@@ -82,11 +82,13 @@ def _reason(head: Head) -> Said | None:
 
 # --- lines that are no table
 
-TARGETS = said("a source and its targets")
-TRIPLE = said("a source, a relation and a target")
-WEIGHTED = said("a source, a target and a number")
-MATRIX = said("a row of a matrix")
-# What such lines hold → what each of them is, and the pattern that parts it.
+# What each line is, and what is printed of the fields `f` of which of the lines `r`.
+TARGETS = said("a source and its targets"), "f[0], 'RELATED_TO', t", "for t in f[1:] if t"
+TRIPLE = said("source, relation and target"), "f[0], *f[1:-1] or ['RELATED_TO'], f[-1]", "if 1 < len(f) < 4"
+WEIGHTED = said("source, target and a number"), "f[0], 'RELATED_TO', f[1]", "if len(f) == 3"
+NOT_0 = "for t, n in zip(r[0][1:], f[1:]) if f != r[0] and n not in '0'"
+MATRIX = said("a row of a matrix"), "f[0], 'RELATED_TO', t", NOT_0
+# What such lines hold → their kind, and the pattern that parts them.
 LINES = {
     "[-=]>": (TRIPLE, r"\s*\)?\s*(?:-+\[:?|\]?[-=]+>\|?|\||--+)\s*\(?\s*"),
     r"\S#": (TRIPLE, "#"),
@@ -94,13 +96,6 @@ LINES = {
     "[,:]": (TARGETS, r"\s*[,:]\s*"),
     r"^\S+\s+\S+\s+-?[\d.]+$": (WEIGHTED, r"\s+"),
     r"\S": (TARGETS, r"\s+"),
-}
-PRINTED = {
-    TARGETS: "[print(f[0], 'RELATED_TO', t, sep='\\t') for f in r for t in f[1:] if t]",
-    WEIGHTED: "[print(f[0], 'RELATED_TO', f[1], sep='\\t') for f in r if len(f) == 3]",
-    TRIPLE: "[print(f[0], *f[1:-1] or ['RELATED_TO'], f[-1], sep='\\t') for f in r if len(f) in (2, 3)]",
-    MATRIX: "[print(f[0], 'RELATED_TO', t, sep='\\t') for f in r[1:] for t, n in zip(r[0][1:], f[1:]) "
-    "if n not in '0']",
 }
 
 
@@ -117,14 +112,15 @@ def lines_refused(path: Path) -> GraphError | None:
         return None
     return GraphError.at(
         path,
-        "no table of relations; the first lines are: {lines}. If each is {each}, this makes a table of them: "
-        "python3 -c \"import re, sys; print('source', 'relation', 'target', sep='\\t'); "
+        "no table of relations; the first lines are: {lines}. If each holds {each}, this makes a table of "
+        "them: python3 -c \"import re, sys; print('source', 'relation', 'target', sep='\\t'); "
         "r = [re.split(r'{sign}', (' ' + l).partition(' #')[0].strip(' ()\\n')) for l in sys.stdin]; "
-        '{printed}" < {file} > {stem}.tsv',
+        "[print({cells}, sep='\\t') for f in r {of}]\" < {file} > {stem}.tsv",
         lines=" / ".join(line[:60] for line in lines[:3]),
-        each=kind,
+        each=kind[0],
         sign=sign,
-        printed=PRINTED[kind],
+        cells=kind[1],
+        of=kind[2],
         file=path.name,
         stem=path.stem,
     )

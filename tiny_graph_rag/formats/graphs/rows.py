@@ -31,7 +31,7 @@ from tiny_graph_rag.graph.building import (
     tables_of,
 )
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.tables import Dropped, Origin
+from tiny_graph_rag.graph.tables import Dropped, LoadNotes, Origin
 from tiny_graph_rag.messages import said
 
 TWICE = "entities found more than once in the file, taken as one"
@@ -115,11 +115,6 @@ class Rows:
         """Something unsound that was loaded all the same, or left out; the user is warned."""
         self._flaws.add(what, count, [example])
 
-    def problem(self, place: str | int, wrong: str, **values: object) -> None:
-        """Something that makes the file unusable; `graph` raises them all. place: a line by its number."""
-        separator = ":" if isinstance(place, int) else ": "
-        self.problems.add(f"{self.path}{separator}{place}", wrong, **values)
-
     def graph(self) -> KnowledgeGraph:
         """Raises GraphError with all problems, and for a file without entities."""
         self.problems.check()
@@ -146,7 +141,9 @@ class Rows:
         dropped = tuple(Dropped(*told) for told in self._dropped.found())
         if not ids:
             held = ", ".join(f"{part.count:,} {part.what}" for part in dropped) if self.texts else ""
-            raise GraphError.at(
+            for line in LoadNotes(self._flaws.found()).lines():
+                self.problems.add(self.path, line)
+            self.problems.add(
                 self.path,
                 "read as {writer}, the file has no entities; it needs at least one{held}",
                 writer=self.writer,
@@ -154,6 +151,7 @@ class Rows:
                 if held
                 else "",
             )
+            self.problems.check()
         types = [type or UNKNOWN_TYPE for type in self.entities["type"]]
         named = {"ids": ids, "names": self.names, "types": types}
         rest = {field: self.entities[field] for field in ("aliases", "source_chunks", "details")}

@@ -176,13 +176,7 @@ class Table:
 
 def columns_of(records: Iterable[Any]) -> list[str]:
     """The keys of all objects, in the order in which they first stand."""
-    seen: dict[str, None] = {}
-    keys: Any = None
-    for record in records:  # most have the keys of the one before
-        if isinstance(record, dict) and record.keys() != keys:
-            keys = record.keys()
-            seen.update(dict.fromkeys(keys))
-    return list(seen)
+    return list(dict.fromkeys(key for record in records if isinstance(record, dict) for key in record))
 
 
 def flat(records: Sequence[Any]) -> list[Any]:

@@ -54,7 +54,6 @@ from tiny_graph_rag.formats.words import (
     QUERY_KEYS,
     Role,
 )
-from tiny_graph_rag.graph.building import looks_like_id
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import bare_name
 
@@ -66,7 +65,6 @@ JSON_ENDINGS = ENDINGS[4:]
 UNIQUE = (
     "lines at the top that may be column names (read as a relation; if so, name the columns with --columns)"
 )
-STRANGERS = "tables next to it whose entities are in no relation (left out)"
 UNREAD = "tables of relations next to it (not read; name the folder for all of them)"
 
 
@@ -142,8 +140,9 @@ GRAPHRAG_ENTITIES = ("entities.parquet", "create_final_entities.parquet", "entit
 
 @graph_format(
     "tables",
-    "a table of entities and one of relations: MS GraphRAG's, nodes and edges in CSV, Parquet, JSON",
-    lambda head: bool(tables_beside(head.path)),
+    "a table of entities and one of relations: MS GraphRAG's, nodes and edges in CSV, Parquet, JSON, Excel",
+    lambda head: head.is_worksheet or bool(tables_beside(head.path)),
+    suffixes=(".xlsx",),
     within=tuple(folder + name for folder in GRAPHRAG_FOLDERS for name in GRAPHRAG_ENTITIES),
     general=True,
     takes_columns=True,
@@ -151,8 +150,8 @@ GRAPHRAG_ENTITIES = ("entities.parquet", "create_final_entities.parquet", "entit
 )
 def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
     """The name of a file, or of a sheet of several, says what it holds, else its columns do."""
-    form = "worksheets" if len(paths) == 1 and Head(paths[0]).is_worksheet else "tables"
-    rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], form)
+    is_book = len(paths) == 1 and Head(paths[0]).is_worksheet
+    rows = Rows(paths[0].parent if len(paths) > 1 else paths[0], "worksheets" if is_book else "tables")
     tables = [table for path in paths for table in tables_in(path, rows)]
     for group in tables_beside(paths[0].parent) if len(paths) > 1 else ():
         others = {file for file in group if says(bare_name(file))[0]}
@@ -161,31 +160,7 @@ def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGrap
     if any(table.is_edges for table in tables):
         for table in (table for table in tables if table.is_edges is None):
             table.is_edges = names_ends(table.names, columns) or None
-    try:
-        return of_tables(rows, tables, columns)
-    except GraphError:
-        edges = [table for table in tables if table.is_edges]
-        if not edges or len(edges) == len(tables):
-            raise
-        again = Rows(rows.path, rows.writer)
-        for table in (table for table in tables if not table.is_edges):
-            again.flaw(STRANGERS, table.name)
-        graph = of_tables(again, edges, columns)
-        if all(map(looks_like_id, graph.entities.names)):
-            raise
-        return graph
-
-
-@graph_format(
-    "worksheets",
-    "an Excel workbook: a sheet of relations, or sheets of entities and of relations",
-    lambda head: head.is_worksheet,
-    suffixes=(".xlsx",),
-    general=True,
-    takes_columns=True,
-)
-def read_worksheets(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
-    return read_tables(paths, columns)
+    return of_tables(rows, tables, columns)
 
 
 def _is_triples(head: Head) -> bool:
@@ -335,22 +310,18 @@ def tables_in(path: Path, rows: Rows) -> list[Table]:
         document = document_of(path, rows)
         rows.problems.check()
         table = one_table(document, path.name)
-        if table.strange:
-            raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
     else:
         names, table = csv_table(path, rows, padded=True)
         if len(names) <= len(HEADLESS) and _is_data(names, table):
             _, table = csv_table(path, rows, lambda names: False, padded=True)
             if not says(bare_name(path))[0]:
-                table = Table.of_columns(dict(zip(UNNAMED, map(table.cells, table.names), strict=False)))
+                cells = map(table.cells, table.names)
+                table = Table.of_columns(dict(zip(("id", "name", "type"), cells, strict=False)))
         if not table.rows and any(map(admin_column, table.names)):
             raise GraphError.at(path, "the file holds a header alone; put it above the rows, in one file")
     table.name = path.name
     table.is_edges, table.label = says(bare_name(path))
     return [table]
-
-
-UNNAMED = ("id", "name", "type")  # columns of a table of entities without a header
 
 
 def _is_data(first: Sequence[str], table: Table) -> bool:
