@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_graph_rag.messages import figure, t, three
 from tiny_graph_rag.report import tables
-from tiny_graph_rag.report.tables import View, no_seed_words, rule_words
+from tiny_graph_rag.report.tables import View, end_words, no_seed_words, rule_words
 from tiny_graph_rag.report.terminal import Shown, StrongLine
 from tiny_graph_rag.run import NO_HOP
 
@@ -37,9 +37,8 @@ def question_lines(found: dict[str, Any], names: Mapping[str, str], shown: int) 
     if any(entity["hop"] == NO_HOP for entity in ranked):
         yield t("hop –: no path is known; it was found without following relations")
     for reference in found["references"]:
-        ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in reference["entity_ids"]]
-        missing = t("not ranked") if reference["entity_ids"] else t("not in the graph")
-        became = t("rank {n}", n=ranks[0]) if ranks else missing
+        is_hit = reference["verdict"] == "hit"
+        became = t("rank {n}", n=reference["rank"]) if is_hit else end_words(reference)
         yield f"  {t('reference')} {reference['name']}: {became}"
 
 
