@@ -130,7 +130,7 @@ def test_ctrl_c_soon_after_the_start_of_any_command_is_one_line(own_folder: Path
 
 PATIENCE = 45.0  # seconds for an end; nothing that is waited for here comes within 60
 EVAL = ("eval", "--dataset", "tale-eval.jsonl", "-g", "tale-KG.json")
-CURATE = ("curate", "--dataset", "./tale-eval.jsonl", "-g", "tale-KG.json")
+CURATE = ("curate", "--dataset", "./questions.txt", "-g", "tale-KG.json")
 
 
 class Started:
@@ -221,6 +221,7 @@ STATES: dict[str, State] = {
 def in_state(folder: Path, state: State) -> Iterator[Started]:
     gold = {"id": "q1", "query": "Whom does Anna know?", "reference_entities": ["Bert"]}
     write_kg(folder / "data/kg/tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
+    (folder / "questions.txt").write_text("Whom does Anna know?\n", encoding="utf-8")
     for path in ("data/eval/tale-eval.jsonl", "tale-eval.jsonl"):
         write_gold(folder / path, gold)
     with ExitStack() as more:
