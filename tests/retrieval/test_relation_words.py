@@ -14,9 +14,9 @@ from tiny_graph_rag.language.kinds import KINDS_ASKED, NO_RELATIONS, asked_kind,
 from tiny_graph_rag.language.words import (
     dictionary_form,
     is_function_word,
+    is_in_listed_language,
     is_korean,
     likeness,
-    singular,
     stem,
     words_of_name,
 )
@@ -78,17 +78,21 @@ def plainly_claimed(names: list[str], vocabulary: dict[str, list[str]], word: st
                 for place, other in enumerate(words[type_])
                 if (grade := likeness(word, other))
             ]
-        ways += [
-            (OTHER_NAME, place)
-            for place, other in enumerate(words[type_])
-            if other in kinds or singular(other) in kinds
-        ]
+        ways += [(OTHER_NAME, place) for place, other in enumerate(words[type_]) if other in kinds]
         if known in others[type_]:
             ways.append((OTHER_NAME, NO_WORD))
         if ways:
             most = max(weight for weight, _ in ways)
             best[type_] = next(way for way in ways if way[0] == most)
     return best
+
+
+def are_apart(one: str, other: str) -> bool:
+    """Whether they are in different languages: no word of one script is in both names, or the function words
+    of one are listed alone."""
+    words = words_of_name(one), words_of_name(other)
+    listed = [is_in_listed_language(" ".join(its)) for its in words]
+    return listed[0] != listed[1] or set(map(is_korean, words[0])).isdisjoint(map(is_korean, words[1]))
 
 
 def plainly_mentioned(
@@ -118,7 +122,8 @@ def plainly_mentioned(
             taken.update(places)
         else:
             for types, _, _, _, its_coverage, its_words in mentions:
-                if (its_coverage, its_words) == (coverage, claimed):
+                is_as_good = its_coverage == coverage or are_apart(names[type_], names[types[0]])
+                if its_words == claimed and is_as_good:
                     types.append(type_)
     return [(sorted(types), places, weight, apart) for types, places, weight, apart, _, _ in mentions]
 
