@@ -45,7 +45,7 @@ def paths_of(made: BfsRetriever, *, fast: bool = False, wanted: int = 100) -> Ch
 
 
 def rank(paths: CheapestPaths, asked: Read, hops: int, *, times: int) -> list[Reached]:
-    return [paths.rank([asked], [hops], more=more)[0] for more in range(times - 1, -1, -1)]
+    return [paths.rank(asked, [hops], more=more)[0] for more in range(times - 1, -1, -1)]
 
 
 def columns(ranked: Reached) -> list[Any]:
@@ -60,8 +60,8 @@ def test_compiled_and_readable_rank_alike_to_the_last_bit(case: Any) -> None:
     pytest.importorskip("numba")
     _, made, question = made_from(case)
     reading, hops = made.reader.read(question), made.settings.hops
-    for named in range(len(question.seeds) + 1):  # the other seeds are found by text
-        by_text = [replace(seed, rule=TEXT) for seed in question.seeds[named:]]
+    for named in range(len(question.seeds) + 1):  # the other seeds, and the last of these, are found by text
+        by_text = [replace(seed, rule=TEXT) for seed in question.seeds[max(0, named - 1) :]]
         asked = replace(question, seeds=(*question.seeds[:named], *by_text)), reading
         readable, compiled = (rank(paths_of(made, fast=fast), asked, hops, times=2) for fast in (False, True))
         with patch("tiny_graph_rag.retrieval.compiled.WIDEST", 0):  # as of millions of entities far away
@@ -88,9 +88,9 @@ def test_one_walk_gives_the_ranking_of_every_hop_limit(case: Any) -> None:
     _, made, question = made_from(case)
     asked = question, made.reader.read(question)
     every = range(made.settings.hops + 1)
-    together = paths_of(made).rank([asked], every)
+    together = paths_of(made).rank(asked, every)
     for hops, ranked in zip(every, together, strict=True):
-        (alone,) = paths_of(made).rank([asked], [hops])
+        (alone,) = paths_of(made).rank(asked, [hops])
         assert columns(ranked) == columns(alone)
 
 
@@ -100,7 +100,7 @@ def test_the_best_of_many_are_the_best_of_all(case: Any, depth: int) -> None:
     """Paths that can't lead to one of the best `depth` are not followed."""
     graph, made, question = made_from(case)
     (best,), (every,) = (
-        paths_of(made, wanted=most).rank([(question, made.reader.read(question))], [made.settings.hops])
+        paths_of(made, wanted=most).rank((question, made.reader.read(question)), [made.settings.hops])
         for most in (depth, len(graph))
     )
     for column in ("entities", "parts", "hops", "paths"):

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import MILLI, TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -21,7 +19,7 @@ from tiny_graph_rag.linking.question_words import RelationWords, without_seeds
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Filters, walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT, Column, TextScores, Weights
-from tiny_graph_rag.retrieval.paths import CheapestPaths, Reached, Read, best_of
+from tiny_graph_rag.retrieval.paths import CheapestPaths, Reached, Read
 from tiny_graph_rag.retrieval.query import OFFERED, Reader, TextWords
 from tiny_graph_rag.retrieval.walk import NO_PATH, Prices
 from tiny_graph_rag.run import Run
@@ -39,8 +37,6 @@ UNEXPLAINED = "left unexplained"
 HELD = "words in its texts"
 REFERRED = "a pronoun refers to it; the question asks for something else"
 WITHOUT_PATH = "no path from other names in the question"
-
-Limits = tuple[int, ...]
 
 
 @retriever("bfs", "paths from the seeds, ranked by their lowest cost")
@@ -79,6 +75,7 @@ class BfsRetriever(Retriever):
             exclude_seeds=self.settings.exclude_seeds,
             may_compile=config.running.compiled,
         )
+        self._memory = np.zeros((3, len(graph)), np.int64)  # of random walks; not for two threads
         self._explained: tuple[LinkedQuestion, PathReasons] | None = None
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
@@ -86,33 +83,35 @@ class BfsRetriever(Retriever):
 
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """One walk serves all limits: paths of one hop more go on from those of one less. Questions that
-        differ by their seeds alone are ranked next to each other: what they ask for is looked up once."""
-        limits, runs, done = tuple(sorted(set(hops))), [], 0
-        texts = np.array([without_seeds(question) for question in questions], object)
-        order = np.argsort(texts, kind="stable")
-        while done < len(questions):
-            part = [questions[row] for row in order[done : done + self.paths.at_once].tolist()]
-            done += len(part)
-            ranked = self._ranked(part, limits, more=len(questions) - done)
-            runs.append([self._run(within, len(part)) for within in ranked])
-        for limit in hops:
-            run = Run.concatenated([of_part[limits.index(limit)] for of_part in runs])
-            yield run.of(np.argsort(order))
+        differ by their seeds alone are ranked one after the other: what they ask for is looked up once."""
+        alike = sorted(range(len(questions)), key=lambda row: without_seeds(questions[row]))
+        runs = {
+            row: self._runs(questions[row], hops, more=len(questions) - place - 1)
+            for place, row in enumerate(alike)
+        }
+        for limit in range(len(hops)):
+            yield Run.concatenated([runs[row][limit] for row in range(len(questions))])
 
-    def _ranked(self, questions: Sequence[LinkedQuestion], limits: Limits, more: int) -> list[Reached]:
-        """The questions' rankings within each limit. more: questions that follow."""
-        given = [(question, self.reader.read(question)) for question in questions]
-        reached = self.paths.rank(given, limits, more=more)
-        of_a_bit = [self._of_a_bit(within, len(questions)) for within in reached]
-        rows = np.flatnonzero(np.any(of_a_bit, axis=0)).tolist()
-        if rows and self.texts is not None:
-            asked = [questions[row] for row in rows]
-            columns_of = self.texts.of(asked, may_compile=self.paths.may_compile)
-            for row, columns in zip(rows, columns_of, strict=True):
-                for within, costs in zip(reached, of_a_bit, strict=True):
-                    its = within.of_question(row)
-                    within.parts[its, 2:] = self._lacking(columns[:, within.entities[its]], costs[row])
-        return [self._ordered(within) for within in reached]
+    def _runs(self, question: LinkedQuestion, hops: Sequence[int], more: int) -> list[Run]:
+        """Its run within each limit. more: questions that follow."""
+        reached = self.paths.rank((question, self.reader.read(question)), hops, more=more)
+        costs = [self._of_a_bit(within) for within in reached]
+        if self.texts is not None and any(costs):
+            bits = self.texts.of(question, self._memory if self.paths.is_compiled else None)
+            for within, of_a_bit in zip(reached, costs, strict=True):
+                within.parts[:, 2:] = self._lacking(bits[:, within.entities], of_a_bit)
+        return [self._run(within) for within in reached]
+
+    def _of_a_bit(self, reached: Reached) -> int:
+        """Cost of one bit: the more, the more of the question the cheapest path leaves unexplained; all of it
+        where relation types say nothing."""
+        if self.texts is None or not len(reached.entities):
+            return 0
+        steps = 2 * self.paths.prices.step * MILLI * reached.hops
+        unexplained = int((reached.cost - steps).min()) if self.weights.typed else UNIT
+        if unexplained <= self.ranking.explained * UNIT:
+            return 0
+        return round(self.ranking.text_bit * unexplained)
 
     def _lacking(self, bits: Column, of_a_bit: int) -> Column:
         """(entities, 3): what each lacks to the most bits that one of them has, as costs. bits: (3,
@@ -122,43 +121,20 @@ class BfsRetriever(Retriever):
         costs: Column = (missing.T * of_a_bit * weights) // (MILLI * MILLI)
         return costs
 
-    def _ordered(self, reached: Reached) -> Reached:
-        key = (reached.cost * SIZES + self._sizes(reached)) * (1 + self.settings.hops) + reached.hops
-        names = self.graph.name_rank[reached.entities]
-        return reached.of(best_of(reached.question, self.settings.depth, key, names))
-
-    def _sizes(self, reached: Reached) -> NDArray[np.int32]:
-        """How many relations each entity has, as a power of two: of equal costs, the smaller comes first."""
-        indptr, entities = self.paths.graph.indptr, reached.entities
-        sizes: NDArray[np.int32] = np.frexp(indptr[entities + 1] - indptr[entities])[1]
-        return sizes
-
-    def _of_a_bit(self, reached: Reached, count: int) -> Column:
-        """(questions,): cost of one bit: the more, the more of the question the cheapest path leaves
-        unexplained; all of it where relation types say nothing."""
-        costs = np.zeros(count, np.int64)
-        if self.texts is not None and len(reached.question):
-            firsts = np.flatnonzero(begins(reached.question))
-            unexplained = np.full(len(firsts), UNIT)
-            if self.weights.typed:
-                steps = 2 * self.paths.prices.step * MILLI * reached.hops
-                unexplained = np.minimum.reduceat(reached.cost - steps, firsts)
-            bits = np.rint(self.ranking.text_bit * unexplained)
-            costs[reached.question[firsts]] = np.where(unexplained > self.ranking.explained * UNIT, bits, 0)
-        return costs
-
-    def _run(self, ranked: Reached, count: int) -> Run:
-        scores = UNIT / (UNIT + ranked.cost + self._sizes(ranked) / SIZES)
-        counts = np.bincount(ranked.question, minlength=count)
-        run = Run(
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            ranked.entities,
-            scores,
-            ranked.hops,
-            ranked.paths,
-            parts=ranked.parts.astype(np.int32),
-        )
-        return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
+    def _run(self, reached: Reached) -> Run:
+        """Of equal costs, the entity of fewer relations comes first (by powers of two), then hop and name."""
+        cost, entities = reached.cost, reached.entities
+        indptr = self.paths.graph.indptr
+        sizes = np.frexp(indptr[entities + 1] - indptr[entities])[1]
+        names = self.graph.name_rank[entities]
+        best = np.lexsort((names, reached.hops, sizes, cost))[: self.settings.depth]
+        scores = (UNIT / (UNIT + cost + sizes / SIZES))[best]
+        if self.settings.min_score > 0:
+            best, scores = best[scores >= self.settings.min_score], scores[scores >= self.settings.min_score]
+        return Run(
+            np.array([0, len(best)]), entities[best], scores, reached.hops[best], reached.paths[best],
+            parts=reached.parts[best].astype(np.int32),
+        )  # fmt: skip
 
     # ---- why
 
@@ -183,8 +159,8 @@ class PathReasons:
 
     def __init__(self, graph: KnowledgeGraph, paths: CheapestPaths, read: Read, hops: int) -> None:
         self.graph, self.relations, self.prices = graph, paths.graph.relations, paths.prices
-        (self.question, self.reading), walks = read, paths.walk([read], [hops])
-        self.states, self.joined, self.asked = walks.states, paths.joined(walks, hops), walks.asked.of(0)
+        (self.question, self.reading), walks = read, paths.walk(read, [hops])
+        self.states, self.joined, self.asked = walks.states, paths.joined(walks, hops), walks.asked
         self.by_text = walks.starts.by_text
 
     def reasons(self, entity: int) -> list[Reason]:

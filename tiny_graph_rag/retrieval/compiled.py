@@ -36,68 +36,56 @@ NEXT = len(States._fields)  # one more than the state before it at the same enti
 HOPEFUL = 64  # states of each layer from which the first of the two walks goes on
 NO_KEY = 1 << 62  # more than any key
 WIDEST = 1 << 32  # steps × entities that keys have room for, next to any total
-BEST, ANSWERS, LOWERED_AT, WANTED = range(4)  # of `Memory.bound`
 
 
 class Memory(NamedTuple):
-    """Of one walk. is_seed, state, key, answers: (entities,); one more than the row of an entity's newest
-    state; its least key so far, as of `key_of`; the entities with a key up to the bound.
+    """Of one walk, by entity: whether no path leads there; one more than the row of its newest state; its
+    least key so far, as of `key_of`. answers: the entities with a key up to the bound."""
 
-    bound: BEST, the highest key of interest; the number of ANSWERS, and of how many of them BEST is lowered
-    next; how many are WANTED."""
-
-    is_seed: NDArray[np.bool_]
-    state: NDArray[np.int32]
+    barred: NDArray[np.bool_]
+    newest: NDArray[np.int32]
     key: Ints
     answers: NDArray[np.int32]
-    bound: Ints
 
 
 class Work(NamedTuple):
-    """What the parts of one walk share; asked: of its question. of_name, of_step, of_total: what a place in
-    the tie-break order, a step and a thousandth of the total add to a key."""
+    """What the parts of one walk share. lowest: of the limits of hops. of_name, of_step, of_total: what a
+    place in the tie-break order, a step and a thousandth of the total add to a key."""
 
     graph: WalkedGraph
     prices: Prices
     asked: Asked
     memory: Memory
+    slack: int
+    wanted: int
+    lowest: int
     of_name: int
     of_step: int
     of_total: int
 
 
 class CompiledLayers:
-    """Walks one graph, one mention after the other, in memory that it keeps."""
+    """Walks one graph in memory that it keeps."""
 
     def __init__(self, graph: WalkedGraph, prices: Prices, wanted: int) -> None:
         """As of `Layers`."""
-        self.graph, self.prices = WalkedGraph(*map(read_only, graph)), prices
-        entities = len(graph.indptr) - 1
-        self._memory = Memory(
-            np.zeros(entities, np.bool_),
-            np.zeros(entities, np.int32),
-            np.full(entities, NO_KEY),
-            np.zeros(entities, np.int32),
-            np.array([0, 0, 0, wanted]),
-        )
+        self.graph, self.prices, self.wanted = WalkedGraph(*map(read_only, graph)), prices, wanted
+        entities = len(graph.returned)
+        newest, answers = np.zeros((2, entities), np.int32)
+        self._memory = Memory(np.zeros(entities, np.bool_), newest, np.full(entities, NO_KEY), answers)
         self._rows = np.empty((ROOM, NEXT + 1), np.int32)
 
     def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
         """As `Layers.walk`."""
-        worst, entities = np.full((max(limits) + 1, len(starts.question)), NO_KEY - 1), len(self._memory.key)
+        worst, entities = np.full(max(limits) + 1, NO_KEY - 1), len(self._memory.key)
         fits = len(worst) * entities <= WIDEST  # of millions a thousand hops away ties are kept
         of_keys = (1, entities, len(worst) * entities) if fits else (0, 0, 1)
-        work = Work(self.graph, self.prices, asked, self._memory, *of_keys)
-        self._rows, count = walk_each(work, starts, min(limits), self._rows, worst)
+        work = Work(
+            self.graph, self.prices, asked, self._memory, starts.slack, self.wanted, min(limits), *of_keys
+        )
+        self._rows, count = walk_each(work, starts, self._rows, worst)
         states = States(*self._rows[:count, :NEXT].T.astype(np.int64))
         return Walks(asked, starts, states, 0, worst // work.of_total)
-
-
-@compiled
-def copy_row(rows: Rows, row: int, to: Rows, place: int) -> None:
-    """By column: numba takes seconds to compile the checks of a whole row."""
-    for column in range(rows.shape[1]):
-        to[place, column] = rows[row, column]
 
 
 @compiled
@@ -106,8 +94,7 @@ def with_room(rows: Rows, used: int, more: int) -> Rows:
     if used + more <= len(rows):
         return rows
     longer = np.empty((2 * (used + more), rows.shape[1]), np.int32)
-    for row in range(used):
-        copy_row(rows, row, longer, row)
+    longer[:used] = rows[:used]
     return longer
 
 
@@ -119,81 +106,57 @@ def key_of(work: Work, entity: int, total: int, steps: int) -> int:
 
 
 @compiled
-def of_question(asked: Asked, row: int) -> Asked:
-    """As `Asked.of`."""
-    return Asked(
-        asked.weight[row], asked.end[row], asked.steps[row], asked.types[row], asked.least[row],
-        asked.ahead[row], asked.head[row], asked.words[row], asked.unexplained[row], asked.named[row],
-        asked.relations[row], asked.entities[row], asked.slack[row],
-    )  # fmt: skip
+def walk_each(work: Work, starts: Starts, rows: Rows, worst: Ints) -> tuple[Rows, int]:
+    """The states of all walks, and how many rows they fill.
 
-
-@compiled
-def walk_each(work: Work, starts: Starts, lowest: int, rows: Rows, worst: Ints) -> tuple[Rows, int]:
-    """The states of all walks, and how many rows they fill. lowest: of the limits of hops.
-
-    Written to `worst`: the highest key of interest, by hops and walk; no walk needs more than those of its
-    question before it."""
-    graph, prices, every, memory = work[:4]
-    count, first, hops = 0, 0, len(worst) - 1
-    for walk, question in enumerate(starts.question):
-        asked, last = of_question(every, starts.asked[walk]), first
-        one = Work(graph, prices, asked, memory, work.of_name, work.of_step, work.of_total)
-        while last < len(starts.walk) and starts.walk[last] == walk:
-            last += 1
+    Written to `worst`: the highest key of interest, by hops; no walk needs more than those before it."""
+    memory, count = work.memory, 0
+    for walk in range(len(starts.cost)):
+        first = count
         for seed, entity in enumerate(starts.entity):
-            other = starts.walk[seed]
-            is_barred = starts.question[other] == question and starts.by_text[other] <= starts.by_text[walk]
-            memory.is_seed[entity] |= is_barred
-        seeds, highest = starts.entity[first:last], worst[:, walk]
-        if walk and starts.question[walk - 1] == question:
-            highest[:] = worst[:, walk - 1]
+            memory.barred[entity] |= starts.by_text[starts.walk[seed]] <= starts.by_text[walk]
         for most in (HOPEFUL, FAR):
-            memory.bound[BEST] = highest[lowest]
-            rows, used = walk_layers(one, seeds, starts.cost[walk], hops, most, rows, count, highest)
-            for row in range(count, used):
-                memory.state[rows[row, ENTITY]], memory.key[rows[row, ENTITY]] = 0, NO_KEY
-                rows[row, WALK] = walk
-        for seed in range(first, last):
-            rows[count + seed - first, TOTAL] = starts.total[seed]
-        for entity in starts.entity:
-            memory.is_seed[entity] = False
-        count, first = only_needed(one, rows, count, used, highest, lowest), last
+            rows, count = walk_layers(work, starts, walk, most, rows, first, worst)
+            for row in range(first, count):
+                memory.newest[rows[row, ENTITY]], memory.key[rows[row, ENTITY]] = 0, NO_KEY
+    memory.barred[starts.entity] = False
     return rows, count
 
 
 @compiled
 def walk_layers(
-    work: Work, seeds: Ints, cost: int, hops: int, most: int, rows: Rows, count: int, worst: Ints
+    work: Work, starts: Starts, walk: int, most: int, rows: Rows, first: int, worst: Ints
 ) -> tuple[Rows, int]:
-    """One walk, its states behind the `count` ones of those before it, and how many there are then. cost: of
-    its paths besides; most: states of a layer that it goes on from."""
-    memory, first = work.memory, count
-    rows = with_room(rows, count, len(seeds))
-    for seed in seeds:
-        rows[count, ENTITY], rows[count, MASK], rows[count, STEPS], rows[count, COST] = seed, 0, 0, cost
-        rows[count, SLOT], rows[count, BEFORE], rows[count, NEXT] = NO_SLOT, NO_PATH, memory.state[seed]
+    """One walk, its states from row `first` on, and how many there are then. most: states of a layer that it
+    goes on from."""
+    memory, count = work.memory, first
+    rows = with_room(rows, count, len(starts.walk))
+    for seed in np.flatnonzero(starts.walk == walk):
+        entity = starts.entity[seed]
+        rows[count, WALK], rows[count, ENTITY], rows[count, NEXT] = walk, entity, memory.newest[entity]
+        rows[count, MASK] = rows[count, STEPS] = 0
+        rows[count, COST], rows[count, TOTAL] = starts.cost[walk], starts.total[seed]
+        rows[count, SLOT], rows[count, BEFORE] = NO_SLOT, NO_PATH
         count += 1
-        memory.state[seed] = count
-    memory.bound[ANSWERS], memory.bound[LOWERED_AT] = 0, memory.bound[WANTED]
+        memory.newest[entity] = count
+    layer, found, hops = first, 0, len(worst) - 1
     for steps in range(1, hops + 1):
-        lower(work, worst[steps])
-        opened, first = open_states(work, hops - steps + 1, most, rows, first, count), count
-        rows, count = expand(work, hops - steps, most, rows, opened, count)
-        lower(work, NO_KEY)
-        worst[steps] = memory.bound[BEST]
+        bound, found = lowered(work, min(worst[steps - 1], worst[max(work.lowest, steps)]), found)
+        opened, layer = open_states(work, hops - steps + 1, most, rows, layer, count, bound), count
+        rows, count, found = expand(work, hops - steps, most, rows, opened, count, bound, found)
+        worst[steps], found = lowered(work, bound, found)
     return rows, count
 
 
 @compiled
-def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count: int) -> Ints:
+def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count: int, bound: int) -> Ints:
     """The states from `first` on from which the walk goes on, with so many steps left; of more than `most`
     the most hopeful."""
-    least, worst = work.asked.least[left], work.memory.bound[BEST] // work.of_total
+    least, highest = work.asked.least[left], bound // work.of_total
     opened, chosen = np.empty(count - first, np.int64), 0
     for state in range(first, count):
         cost = rows[state, COST] + least[rows[state, MASK]]
-        if cost <= worst:
+        if cost <= highest:
             opened[chosen] = cost << 32 | state
             chosen += 1
     if chosen > most:
@@ -202,22 +165,23 @@ def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count:
 
 
 @compiled
-def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: int) -> tuple[Rows, int]:
-    """One step from the states `opened`, over at most so many slots of each. The states and how many there
-    are then.
+def expand(
+    work: Work, left: int, most: int, rows: Rows, opened: Ints, count: int, bound: int, found: int
+) -> tuple[Rows, int, int]:
+    """One step from the states `opened`, over at most so many slots of each. The states, how many there are
+    then, and how many answers.
 
-    left: the steps after this one; count: how many states there are before."""
-    graph, prices, asked, memory = work[:4]
-    first, least, ahead = count, asked.least[left], asked.ahead[left + 1]
-    highest, worst = memory.bound[BEST], memory.bound[BEST] // work.of_total
-    steps = rows[opened[0], STEPS] + 1 if len(opened) else 0
+    left: the steps after this one; count, found: how many states and answers there are before."""
+    graph, prices, asked, memory = work.graph, work.prices, work.asked, work.memory
+    first, least, ahead, highest = count, asked.least[left], asked.ahead[left + 1], bound // work.of_total
+    due = work.wanted
     for state in opened:
-        if memory.bound[ANSWERS] >= memory.bound[LOWERED_AT]:
-            lower(work, NO_KEY)
-            highest, worst = memory.bound[BEST], memory.bound[BEST] // work.of_total
+        if found >= due:
+            bound, found = lowered(work, bound, found)
+            due, highest = max(work.wanted, 2 * found), bound // work.of_total
         at, mask, last = rows[state, ENTITY], rows[state, MASK], rows[state, SLOT]
-        rank, so_far = np.int64(graph.name_rank[at]), rows[state, COST]
-        came_by = np.int64(-1) if last == NO_SLOT else np.int64(graph.relations[last])
+        rank, so_far, steps = np.int64(graph.name_rank[at]), rows[state, COST], rows[state, STEPS] + 1
+        came_by = -1 if last == NO_SLOT else np.int64(graph.relations[last])
         low, high = graph.indptr[at], min(graph.indptr[at + 1], graph.indptr[at] + most)
         if count + high - low > len(rows):  # else counting who refers to them takes as long as a slot
             rows = with_room(rows, count, high - low)
@@ -226,7 +190,7 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
             if graph.kind[slot] != kind:  # slots of one kind are next to each other
                 kind = np.int64(graph.kind[slot])
                 step = 2 * np.int64(asked.types[kind >> 1]) + (kind & 1)
-                is_hopeless = so_far + ahead[mask, step] > worst
+                is_hopeless = so_far + ahead[mask, step] > highest
             if is_hopeless:
                 continue
             entity = graph.neighbours[slot]
@@ -241,29 +205,28 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
                     pays_for_kind = prices.off_head
             # Whether it may be an answer, or lead to one.
             total, key = cost + asked.end[filled] + pays_for_kind, NO_KEY
-            if total <= worst and graph.returned[entity]:
+            if total <= highest and graph.returned[entity]:
                 key = key_of(work, entity, total, steps)
-            if key > highest and cost + least[filled] > worst:
+            if key > bound and cost + least[filled] > highest:
                 continue
-            if left == 0 and not asked.slack and key > memory.key[entity]:
+            if left == 0 and not work.slack and key > memory.key[entity]:
                 continue
-            if graph.relations[slot] == came_by or memory.is_seed[entity]:
+            if graph.relations[slot] == came_by or memory.barred[entity]:
                 continue
-            if key < memory.key[entity]:
-                if key <= memory.bound[BEST] < memory.key[entity]:
-                    memory.answers[memory.bound[ANSWERS]] = entity
-                    memory.bound[ANSWERS] += 1
-                memory.key[entity] = key
-            goal = memory.state[entity] - 1
+            goal = memory.newest[entity] - 1
             while goal >= 0 and rows[goal, MASK] != filled:
                 goal = rows[goal, NEXT] - 1
-            if 0 <= goal < first and rows[goal, COST] <= cost:
-                continue
             if goal < first:
+                if goal >= 0 and rows[goal, COST] <= cost:
+                    continue
                 goal, count = count, count + 1
-                rows[goal, ENTITY], rows[goal, MASK], rows[goal, STEPS] = entity, filled, steps
-                rows[goal, NEXT], rows[goal, COST] = memory.state[entity], FAR
-                memory.state[entity] = count
+                rows[goal, WALK], rows[goal, ENTITY] = rows[state, WALK], entity
+                rows[goal, MASK], rows[goal, STEPS] = filled, steps
+                rows[goal, NEXT], rows[goal, COST] = memory.newest[entity], FAR
+                memory.newest[entity] = count
+            if key <= bound < memory.key[entity]:
+                memory.answers[found], found = entity, found + 1
+            memory.key[entity] = min(memory.key[entity], key)
             is_better = cost < rows[goal, COST]
             if cost == rows[goal, COST]:
                 rival = rows[goal, BEFORE]
@@ -272,44 +235,20 @@ def expand(work: Work, left: int, most: int, rows: Rows, opened: Ints, count: in
             if is_better:
                 rows[goal, COST], rows[goal, TOTAL] = cost, total
                 rows[goal, SLOT], rows[goal, BEFORE] = slot, state
-    return rows, count
+    return rows, count, found
 
 
 @compiled
-def lower(work: Work, most: int) -> None:
-    """Lower the bound to `most` and to the key of the last entity wanted, if there are so many answers up to
-    it. Other mentions may change a total, so that it alone counts."""
-    memory, bound, slack, keys = work.memory, work.memory.bound, work.asked.slack, work.of_total
-    wanted, count = bound[WANTED], bound[ANSWERS]
-    found = memory.key[memory.answers[:count]]
-    if count >= wanted:
-        best = np.partition(found, wanted - 1)[wanted - 1]
-        most = min(most, (best // keys + slack + 1) * keys - 1 if slack else best)
-    bound[BEST], bound[ANSWERS] = min(bound[BEST], most), 0
-    for row in range(count):
-        if found[row] <= bound[BEST]:
-            memory.answers[bound[ANSWERS]] = memory.answers[row]
-            bound[ANSWERS] += 1
-    bound[LOWERED_AT] = max(wanted, 2 * bound[ANSWERS])
-
-
-@compiled
-def only_needed(work: Work, rows: Rows, first: int, count: int, worst: Ints, lowest: int) -> int:
-    """How many states there are without those, from `first` on, that are of no interest within any limit of
-    hops and lead to none. worst: the highest key of interest, by hops."""
-    needed, place = np.zeros(count - first, np.bool_), np.zeros(count - first, np.int32)
-    for row in range(count - 1, first - 1, -1):
-        steps = rows[row, STEPS]
-        key = key_of(work, rows[row, ENTITY], rows[row, TOTAL], steps)
-        needed[row - first] |= steps == 0 or key <= worst[max(lowest, steps)]
-        if needed[row - first] and steps:
-            needed[rows[row, BEFORE] - first] = True
-    kept = first
-    for row in range(first, count):
-        if needed[row - first]:
-            place[row - first] = kept
-            copy_row(rows, row, rows, kept)
-            if rows[row, STEPS]:
-                rows[kept, BEFORE] = place[rows[row, BEFORE] - first]
-            kept += 1
-    return kept
+def lowered(work: Work, bound: int, found: int) -> tuple[int, int]:
+    """The key of the last entity wanted among so many answers, if it is below the bound, and how many answers
+    are up to it. Other mentions may change a total, so that it alone counts."""
+    answers, kept = work.memory.answers, 0
+    if found >= work.wanted:
+        best = np.partition(work.memory.key[answers[:found]], work.wanted - 1)[work.wanted - 1]
+        if work.slack:
+            best = (best // work.of_total + work.slack + 1) * work.of_total - 1
+        bound = min(bound, best)
+    for entity in answers[:found]:
+        if work.memory.key[entity] <= bound:
+            answers[kept], kept = entity, kept + 1
+    return bound, kept

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import beyond, expanded, found_in, summed, worth_compiling
+from tiny_graph_rag.columns.arrays import beyond, expanded, found_in, summed
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.text_index import MILLI, TextIndex
@@ -91,24 +91,21 @@ class TextScores:
         self._by_words = lru_cache(max(1, KNOWN_SCORES // max(1, len(self.graph))))(self._by_words_of)
         self._guide = lru_cache(KEPT_QUESTIONS)(self._guide_of)
 
-    def of(self, questions: Sequence[LinkedQuestion], *, may_compile: bool) -> Iterator[Column]:
-        """Of each question (3, entities): own, neighbour and near, in thousandths of bits, until the next is
-        asked for. A name that is repeated counts each time.
+    def of(self, question: LinkedQuestion, memory: Column | None = None) -> Column:
+        """(3, entities): own, neighbour and near, in thousandths of bits. A name that is repeated counts each
+        time.
 
-        may_compile: where numba is loaded for paths, random walks are compiled as well.
+        memory: as of `RandomWalk.bits`.
         """
+        outside, inside = self._stems(question)
         columns = np.zeros((3, len(self.graph)), np.int64)
-        memory = np.zeros_like(columns) if worth_compiling(0, allowed=may_compile) else None
-        for question in questions:
-            outside, inside = self._stems(question)
-            columns[0], columns[1], columns[2] = *self._by_words(outside), 0
-            mentioned = self.index.total(map(self._bits_of, inside))
-            columns[0, mentioned.rows] += mentioned.sums * self._mentioned // MILLI
-            for mention, times in Counter(mentions_of(question.starts)).items():
-                start = (*mention, self._guide(outside))
-                at, bits = self.random_walk.bits(start, memory)
-                columns[2, at] += times * bits
-            yield columns
+        columns[:2] = self._by_words(outside)
+        mentioned = self.index.total(map(self._bits_of, inside))
+        columns[0, mentioned.rows] += mentioned.sums * self._mentioned // MILLI
+        for mention, times in Counter(mentions_of(question.starts)).items():
+            at, bits = self.random_walk.bits((*mention, self._guide(outside)), memory)
+            columns[2, at] += times * bits
+        return columns
 
     def _stems(self, question: LinkedQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Of the words outside the question's mentions, and of those inside alone."""

@@ -1,4 +1,4 @@
-"""The cheapest paths from the seeds of mentions to every entity near them, one hop after the other.
+"""The cheapest paths from the seeds of a question to every entity near them, one hop after the other.
 
 A state is (entity, slots filled): where a path of so many steps stands, and which slots of the question its
 steps have explained. It keeps its cheapest path, and all states of s steps make those of s + 1. Its total is
@@ -55,15 +55,15 @@ class Prices(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What questions ask for, a row for all with one reading and as many mentions; `of` gives one.
+    """What a question asks for.
 
-    weight, end: (rows, masks), by mask of slots filled, what these weigh and what is paid at the end.
-    steps: (rows, masks, 2 × sorts of types), as of `steps_of`; types: (rows, types), the sort of
-    each relation type. least, ahead: (rows, hops + 1, masks) and, of each step, (…, 2 × sorts), as of
-    `least_of`. head: bits of the slots that say of what kind an answer is; words: of those that texts fill.
-    unexplained: price of a step that no word explains; named: as of `Reading`. relations, entities: the slots
-    that their texts fill, only where a question has such words. slack: what other mentions may still change
-    in an entity's total.
+    weight, end: by mask of slots filled, what these weigh and what is paid at the end. steps: (masks,
+    2 × sorts of types), along a relation and against it, what a step costs before texts explain any of it,
+    × MASKS, plus the slots that are filled then; types: the sort of each relation type, 0 of those that fill
+    no slot. least, ahead: (hops + 1, masks) and, of each step, (…, 2 × sorts), by steps left, the least that
+    any path still pays from there. head: bits of the slots that say of what kind an answer is; words: of
+    those that texts fill. unexplained: price of a step that no word explains. relations, entities: the slots
+    that their texts fill, only where a question has such words.
     """
 
     weight: Ints
@@ -72,16 +72,11 @@ class Asked(NamedTuple):
     types: NDArray[np.uint8]
     least: Ints
     ahead: Ints
-    head: Ints
-    words: Ints
-    unexplained: Ints
-    named: Ints
+    head: int
+    words: int
+    unexplained: int
     relations: NDArray[np.uint8]
     entities: NDArray[np.uint8]
-    slack: Ints
-
-    def of(self, row: int) -> Asked:
-        return Asked(*(column[row] for column in self))
 
 
 class WalkedGraph(NamedTuple):
@@ -101,20 +96,19 @@ class WalkedGraph(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """Where walks start: one of each mention, and one of a question's text seeds behind them.
+    """Where a question's walks start: one of each mention, and one of its text seeds behind them.
 
-    question, asked, by_text, cost: (walks,), ascending; the row of `Asked`; what all of the walk's paths cost
-    besides, which is where other mentions are left out. walk, entity, total: of the seeds of one walk after
-    the other; what the seed costs as an answer.
+    by_text, cost: (walks,); what all of the walk's paths cost besides, which is where other mentions are left
+    out. walk, entity, total: of the seeds of one walk after the other; what the seed costs as an answer.
+    slack: what other mentions may still change in an entity's total.
     """
 
-    question: Ints
-    asked: Ints
     by_text: NDArray[np.bool_]
     cost: Ints
     walk: Ints
     entity: Ints
     total: Ints
+    slack: int
 
 
 class States(NamedTuple):
@@ -135,8 +129,8 @@ class States(NamedTuple):
 
 
 class Walks(NamedTuple):
-    """From all starts. looked: slots looked at; worst: (hops + 1, walks), the highest total of interest to
-    its question within so many hops."""
+    """From all starts of a question. looked: slots looked at; worst: (hops + 1,), the highest total of
+    interest within so many hops."""
 
     asked: Asked
     starts: Starts
@@ -144,111 +138,50 @@ class Walks(NamedTuple):
     looked: int
     worst: Ints
 
-    def within(self, hops: int, is_answer: NDArray[np.bool_], least: Ints) -> Ints:
-        """The state of the least value of each entity of a walk within so many hops, in the order of walks
-        and entities. is_answer, least: (states,); which may be answers, the values (total or cost)."""
-        walk, entity, mask, steps, _, total, *_ = self.states
-        rows = np.flatnonzero(is_answer & (steps <= hops) & (total <= self.worst[hops][walk]))
-        node = walk[rows] * (entity.max(initial=0) + 1) + entity[rows]
-        place = (least[rows] * (hops + 1) + steps[rows]) * (mask.max(initial=0) + 1) + mask[rows]
-        place -= place.min(initial=0)
-        order = np.argsort(node * (place.max(initial=0) + 1) + place)  # equal ones are the same seed
-        firsts: Ints = rows[order[begins(node[order])]]
-        return firsts
-
-
-def steps_of(masks: Ints, unexplained: Ints, speaks: Ints, price: Prices) -> Ints:
-    """(questions, masks, 2 × sorts): what a step costs before texts explain any of it, × MASKS, plus the
-    slots that are filled then. Two columns a sort of relation type: along the relation and against it.
-
-    speaks: (questions, sorts), the slots that types of each sort fill, none of the first.
-    """
-    masks, fillable = masks[:, None], np.repeat(speaks, 2, axis=1)[:, None]
-    free = fillable & ~masks
-    fills = free & -free  # the first slot in order
-    early = (masks & (fills - 1)) != fills - 1
-    against = np.arange(fillable.shape[-1]) & 1
-    named = against * price.against + np.where(fills == 0, price.again, early * price.early)
-    cost = price.step + np.where(fillable == 0, unexplained[:, None, None], named)
-    steps: Ints = cost * MASKS | masks | fills
-    return steps
-
-
-def least_of(
-    weight: Ints, end: Ints, steps: Ints, unexplained: Ints, words: Ints, hops: int
-) -> tuple[Ints, Ints]:
-    """`Asked.least` and `Asked.ahead`: by steps left and by mask, the least that any path still pays from
-    there, and by the column of `steps` that it goes on with."""
-    masks, question = np.arange(end.shape[1]), np.arange(len(end))[:, None, None]
-    least, ahead = [np.full(end.shape, FAR)], [np.full(steps.shape, FAR)]
-    explained = np.minimum(np.take_along_axis(weight, words[:, None] & ~masks, 1), unexplained[:, None])
-    cost, filled = np.divmod(steps, MASKS)
-    cost[..., :2] -= explained[..., None]
-    filled |= words[:, None, None]
-    for _ in range(hops):
-        ahead.append(cost + np.minimum(end, least[-1])[question, filled])
-        least.append(ahead[-1].min(2))
-    return np.stack(least, axis=1), np.stack(ahead, axis=1)
-
 
 class Layers:
-    """The readable form, in numpy; walks one graph, from one mention at a time."""
+    """The readable form, in numpy."""
 
     def __init__(self, graph: WalkedGraph, prices: Prices, wanted: int) -> None:
         """wanted: how many of the best entities of a question."""
         self.graph, self.prices, self.wanted = graph, prices, wanted
-        self._entities = len(graph.indptr) - 1
 
     def walk(self, asked: Asked, starts: Starts, limits: Sequence[int]) -> Walks:
         """limits: of hops; up to the highest of them."""
-        seeds = len(starts.walk)
-        none, lowest, hops = np.full(seeds, -1), min(limits), max(limits)
-        every = States(
+        lowest, hops, masks = min(limits), max(limits), len(asked.end)
+        none = np.full(len(starts.walk), -1)
+        seeds = States(
             starts.walk, starts.entity, 0 * none, 0 * none, starts.cost[starts.walk], starts.total, none, none
         )
-        looked, layers, done = 0, [every.of(none[:0])], 0
-        highest = np.full((hops + 1, len(starts.question)), FAR)
-        for walk, (question, by_text) in enumerate(zip(starts.question, starts.by_text, strict=True)):
-            wanted, barred = asked.of(starts.asked[walk]), np.zeros(self._entities, np.bool_)
-            own = starts.question[starts.walk] == question
-            barred[starts.entity[own & (starts.by_text[starts.walk] <= by_text)]] = True
-            if walk and starts.question[walk - 1] == question:  # no walk needs more than those before it
-                highest[:, walk] = highest[:, walk - 1]
-            worst, masks = highest[:, walk], len(wanted.end)
-            # How far below FAR the cheapest state is, by entity and mask; the entities met, each with its
-            # least total.
-            saved, met, least = np.zeros(self._entities * masks, np.int32), none[:0], none[:0]
-            layers.append(every.of(starts.walk == walk))
+        worst, layers, looked, done = np.full(hops + 1, FAR), [seeds.of(none[:0])], 0, 0
+        for walk, by_text in enumerate(starts.by_text):
+            barred = np.zeros(len(self.graph.returned), np.bool_)
+            barred[starts.entity[starts.by_text[starts.walk] <= by_text]] = True
+            # How far below FAR the cheapest state is, by entity and mask; the least total of each entity.
+            saved, least = np.zeros(len(barred) * masks, np.int32), np.full(len(barred), FAR)
+            layers.append(seeds.of(starts.walk == walk))
             for steps in range(1, hops + 1):
-                layer, left, bound = (
-                    layers[-1],
-                    hops - steps,
-                    min(worst[steps - 1], worst[max(lowest, steps)]),
-                )
-                opened = np.flatnonzero(layer.cost + wanted.least[left + 1, layer.mask] <= bound)
-                ends, seen = self._ends(wanted, layer, opened, barred)
+                layer, left = layers[-1], hops - steps
+                bound = min(worst[steps - 1], worst[max(lowest, steps)])
+                opened = np.flatnonzero(layer.cost + asked.least[left + 1, layer.mask] <= bound)
+                ends, seen = self._ends(asked, layer, opened, barred)
                 ends = self._cheapest(ends, layer, saved, masks)
                 is_answer = self.graph.returned[ends.entity]
-                met = np.concatenate([met, ends.entity[is_answer]])
-                least = np.concatenate([least, ends.total[is_answer]])
-                order = np.lexsort((least, met))
-                firsts = order[begins(met[order])]
-                met, least = met[firsts], least[firsts]
-                if len(met) >= self.wanted:
-                    last = np.partition(least, self.wanted - 1)[self.wanted - 1]
-                    bound = min(bound, last + wanted.slack)
-                leads_to = np.minimum(ends.total, ends.cost + wanted.least[left, ends.mask])
+                np.minimum.at(least, ends.entity[is_answer], ends.total[is_answer])
+                if len(least) >= self.wanted:
+                    bound = min(bound, np.partition(least, self.wanted - 1)[self.wanted - 1] + starts.slack)
+                leads_to = np.minimum(ends.total, ends.cost + asked.least[left, ends.mask])
                 layers.append(ends._replace(before=ends.before + done).of(leads_to <= bound))
                 worst[steps], looked, done = bound, looked + seen, done + len(layer.entity)
             done += len(layers[-1].entity)
         states = States(*(np.concatenate(columns) for columns in zip(*layers, strict=True)))
-        return Walks(asked, starts, states, looked, highest)
+        return Walks(asked, starts, states, looked, worst)
 
     def _ends(
         self, asked: Asked, layer: States, opened: Ints, barred: NDArray[np.bool_]
     ) -> tuple[States, int]:
         """What lies one step ahead of these states, each step a row, with the state of the layer that it
-        leaves; and the slots looked at. barred: (entities,), where no path returns to."""
+        leaves; and the slots looked at."""
         graph = self.graph
         first, last = (graph.indptr[layer.entity[opened] + end].astype(np.int64) for end in (0, 1))
         owner, slots = expanded(first, last - first)
@@ -256,21 +189,21 @@ class Layers:
         came_by = np.where(last == NO_SLOT, -1, graph.relations[last])  # never straight back
         keep = np.flatnonzero((graph.relations[slots] != came_by) & ~barred[graph.neighbours[slots]])
         owner, slots = owner[keep], slots[keep]
-        entity, relation = graph.neighbours[slots].astype(np.int64), graph.relations[slots]
-        mask, kind = layer.mask[owner], graph.kind[slots].astype(np.int64)
-        sort = asked.types[kind >> 1].astype(np.int64)
-        cost, filled = np.divmod(asked.steps[mask, 2 * sort + (kind & 1)], MASKS)
+        entity, mask, kind = graph.neighbours[slots].astype(np.int64), layer.mask[owner], graph.kind[slots]
+        column = 2 * asked.types[kind >> 1].astype(np.int64) + (kind & 1)
+        cost, filled = np.divmod(asked.steps[mask, column], MASKS)
         cost += layer.cost[owner]
-        pays_for_kind = 0 * cost
+        total = cost + asked.end[filled]
         if asked.words:
             own = asked.entities[entity].astype(np.int64)
-            met = own | asked.relations[relation]
+            met = own | asked.relations[graph.relations[slots]]
             explained = np.minimum(asked.weight[met & ~mask], asked.unexplained)
-            cost -= np.where(sort == 0, explained, 0)
+            cost -= np.where(column < 2, explained, 0)
             filled |= met
-            pays_for_kind = self.prices.off_head * ((asked.head > 0) & (own & asked.head == 0))
-        total, steps = cost + asked.end[filled] + pays_for_kind, layer.steps[owner] + 1
-        return States(layer.walk[owner], entity, filled, steps, cost, total, slots, owner), looked
+            is_other_kind = (asked.head > 0) & (own & asked.head == 0)
+            total = cost + asked.end[filled] + self.prices.off_head * is_other_kind
+        steps, walk = layer.steps[owner] + 1, layer.walk[owner]
+        return States(walk, entity, filled, steps, cost, total, slots, owner), looked
 
     def _cheapest(self, ends: States, layer: States, saved: NDArray[np.int32], masks: int) -> States:
         """The states that these ends make, but for those that cost no less than one of fewer steps. Of paths
