@@ -122,7 +122,7 @@ def prepared(clone: Path) -> None:
     passage |= {"extracted_entities": ["Ben Gunn"], "extracted_triples": [["Ben Gunn", "moved", "treasure"]]}
     (beside / "outputs").mkdir()
     (beside / "outputs" / "openie_results_ner_gpt-4o-mini.json").write_text(json.dumps({"docs": [passage]}))
-    question = "Who moved the treasure of Flint?"
+    question = "Who commands the Hispaniola?"
     (clone / "hipporag-run.jsonl").write_text(json.dumps({"question": question, "retrieved": ["Ben Gunn"]}))
     asked = {"example_id": "q", "query": "점순이는 누구야?", "reference_entities": ["점순"]}
     rows = [asked | {"retrieved_entities": ["점순"], "tags": []}]

@@ -184,7 +184,9 @@ def test_triples_that_others_extracted() -> None:
     graph = read_graph(SHARED / "hipporag-openie")
     assert len(graph.relations) == len(sound)
     assert len(graph) == len({end.strip() for triple in sound for end in (triple[0], triple[2])})
-    assert graph.notes.lines()[0].startswith(f"{len(triples) - len(sound)} triples that are not three texts")
+    assert graph.notes.lines()[0].startswith(
+        f"{len(triples) - len(sound)} rows of another shape than the others"
+    )
 
 
 def refusal(path: Path) -> str:

@@ -215,7 +215,7 @@ def _weight(written: str, argument: str) -> float:
 
 @retriever("run", "the ranking of another program, as run:FILE")
 class RunFileRetriever(Retriever):
-    """A external run (TREC, JSON, JSONL, CSV …) in its own order; the score is 1 / its place.
+    """An external run (TREC, JSON, JSONL, CSV …) in its own order; the score is 1 / its place.
 
     Questions are found by their ids; one that the run does not have, or has as failed, counts as failed.
     Places that the graph does not have are refused, for leaving them out would move the others up; `score`

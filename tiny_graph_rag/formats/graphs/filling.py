@@ -55,7 +55,7 @@ SOME_UNDIRECTED = (
 )
 RENAMED = "ids of relation ends with several names (the first name is used)"
 UNNAMED = "entities without an id and a name (left out)"
-BROKEN = "rows that are no objects, and no lists of two or three (left out)"
+BROKEN = "rows of another shape than the others (left out)"
 ENDS = (Role.SOURCE, Role.TARGET)
 NO_IDS = (None, "", "?", "-", *MISSING)  # what stands for an id that nobody knows
 END_NAMES = (Role.SOURCE_NAME, Role.TARGET_NAME)

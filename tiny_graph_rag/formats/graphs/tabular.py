@@ -140,7 +140,7 @@ GRAPHRAG_ENTITIES = ("entities.parquet", "create_final_entities.parquet", "entit
 
 @graph_format(
     "tables",
-    "a table of entities and one of relations: MS GraphRAG's, nodes and edges in CSV, Parquet, JSON, Excel",
+    "tables of entities and of relations: MS GraphRAG's, nodes and edges in CSV, Parquet, Excel",
     lambda head: head.is_worksheet or bool(tables_beside(head.path)),
     suffixes=(".xlsx",),
     within=tuple(folder + name for folder in GRAPHRAG_FOLDERS for name in GRAPHRAG_ENTITIES),
