@@ -368,6 +368,15 @@ def test_entities_that_name_others_in_their_own_columns(own_folder: Path) -> Non
         read_plainly(own_folder, {"persons": aged})
 
 
+def test_lists_whose_name_says_relations_are_read_next_to_those_that_name_types(own_folder: Path) -> None:
+    points = {"k1": {"label": "Sums"}, "k2": {"label": "Products"}}
+    steps = [{"from": "k1", "to": "k2"}]
+    days = [{"from": "Day 1", "to": "Day 2", "type": "next"}]
+    document = {"points": points, "days": {"Day 1": {"room": 3}, "Day 2": {"room": 4}}}
+    graph = read_plainly(own_folder, document | {"needs_edges": steps, "order_edges": days})
+    assert told(graph) == [("Sums", "needs_edges", "Products"), ("Day 1", "next", "Day 2")]
+
+
 def test_what_stands_at_both_ends_names_them_only_where_it_tells_them_apart(own_folder: Path) -> None:
     rows = [{"Id1": n, "Id2": n + 1, "Kind": "KIN", "Alive1": n > 2, "Alive2": n > 1} for n in range(9)]
     graph = read_graph(write(own_folder, "csv", rows, "kin"))

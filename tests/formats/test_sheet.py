@@ -31,7 +31,7 @@ def test_columns_go_by_their_names_and_cells_hold_several(tmp_path: Path) -> Non
         "No,Question,References,Tag,Answer,Remark,",
         '7,Whom does Ann know?,Bob; Cid,"1 hop, easy","Bob, and Cid; both",asked twice,',
         ",,,,,,",
-        "8,Who is nobody?,,,,,",
+        "8,Who is nobody?,,,nan,,",
     )
     first, second = read_eval_set(path)
     assert (first.id, first.query) == ("7", "Whom does Ann know?")
@@ -39,7 +39,7 @@ def test_columns_go_by_their_names_and_cells_hold_several(tmp_path: Path) -> Non
     assert first.tags == ("1 hop", "easy")
     assert first.ground_truth == ("Bob, and Cid; both",)
     assert first.unknown == {"Remark": "asked twice"}
-    assert second.reference_entities == ()
+    assert (second.reference_entities, second.ground_truth) == ((), ())
     assert read_eval_set(path).name == "a"
 
 

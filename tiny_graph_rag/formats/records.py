@@ -292,7 +292,8 @@ def _table(path: Path) -> Iterator[Record]:
     fields |= {name: name for name, field in fields.items() if field in names}
     for number, (place, cells) in enumerate(rows, start=2):
         if any(value not in (None, "") for value in cells.values()):
-            yield Record(number, place, {fields[name]: value for name, value in cells.items()})
+            told = {name: None if cell == "nan" else cell for name, cell in cells.items()}  # pandas' nothing
+            yield Record(number, place, {fields[name]: value for name, value in told.items()})
 
 
 def is_id(value: Any) -> bool:

@@ -231,7 +231,8 @@ def tables_of(document: Any, given: Columns = NONE) -> list[Table]:
         table
         for table in tables
         if table.is_edges is None and table.label
-        if _name_facts([name for name in table.names if table.cells(name)[0] is not None])
+        if _name_facts(held := [name for name in table.names if table.cells(name)[0] is not None])
+        or (says(table.name)[0] and names_ends(held))
     ]
     is_told = len(facts) == 1 or all(says(table.name)[0] for table in facts)  # `Link_person2paper`
     for table in facts if is_told and not any(table.is_edges for table in tables) else ():
