@@ -148,6 +148,7 @@ RETRIEVING = [
     ("--retriever nope.py:answer", "no such file"),
     ("--retriever my_rag.py", "needs an argument: my_rag.py:FUNCTION"),
     ("--retriever bfs:3", "takes no argument after a colon"),
+    ("--retriever http://localhost:1/ask", "a service is called by a function of yours"),
     ("--linker nope", "unknown linker 'nope'"),
     ("--set retrieval.direction=up", "retrieval.direction must be both, out or in, got 'up'"),
     ("--set retrieval.vocabulary=nope.yaml", "nope.yaml"),

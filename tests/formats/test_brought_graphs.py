@@ -293,7 +293,11 @@ def test_what_looks_wrong_in_a_table_is_told(own_folder: Path, text: str, note: 
             },
             "its lists are 'towns', 'lands', 'roads'",
         ),
-        ("r.json", '{"schema_version": 1, "package_version": "1", "kind": "eval"}', "what a command found"),
+        (
+            "r.json",
+            '{"schema_version": 1, "package_version": "1", "kind": "eval"}',
+            "the results of a command",
+        ),
         ("g.ged", "0 HEAD\n0 @1@ INDI\n1 NAME Ann /Moss/\n0 TRLR\n", "a line for HUSB and WIFE"),
         ("g.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
         ("kgx.tar", "edges.tsv" + 248 * "\0" + "ustar", "unpack it"),

@@ -236,6 +236,10 @@ DOCUMENTS: dict[str, tuple[Any, int, dict[str, Any]]] = {
         {"prompts": ["{{question}}"], "tests": [{"vars": {"question": QUESTION}, "assert": CONTAINS}]},
         1, TRUTH,
     ),
+    "entities beside chunks": (
+        [{"question": QUESTION, "expected_entities": ["Anna"], "relevant_chunk_ids": ["c1"]}] * 2,
+        2, {"reference_entities": ("Anna",), "reference_chunks": ("c1",)},
+    ),
     "chunk ids that are still to be filled in": ([{**ASKED, "relevant_chunk_ids": []}] * 2, 2, TRUTH),
     "SQuAD: a passage stands around its questions": (
         {"data": [{"title": "Bees", "paragraphs": [{"context": PASSAGE, "qas": [{**ASKED, "id": "u1"}]}]}]},
@@ -259,7 +263,7 @@ def test_a_shape_is_read_as_it_lies_and_what_is_written_reads_back(tmp_path: Pat
     first = gold[0]
     assert first.query == QUESTION
     assert {field: getattr(first, field) for field in wanted} == wanted
-    assert not any(example.judged for example in gold)
+    assert any(example.judged for example in gold) == bool(wanted.get("reference_entities"))
     for form in ("json", "jsonl"):
         own = tmp_path / f"own.{form}"
         own.write_bytes(b"".join(written(gold.examples, own, form)))

@@ -174,7 +174,7 @@ def curate_command(
     if not undecided and not export and not journal_file.exists():
         raise UsageError(
             "{path}: nothing to decide, because every question has references and none has candidates. "
-            "`recommend` proposes candidates for it",
+            "`recommend` proposes candidates",
             path=source,
         )
     examples = {draft.example.id: draft.example for draft in drafts}

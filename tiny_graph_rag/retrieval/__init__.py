@@ -95,6 +95,12 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
         )
     if name.endswith(".py"):
         raise _needs_argument(name, "FUNCTION")
+    if argument.startswith("//"):
+        raise UsageError(
+            "--retriever: a service is called by a function of yours that returns names, best first. Write "
+            "my_rag.py, such as: import json, urllib.request; retrieve = lambda question: "
+            "json.load(urllib.request.urlopen(URL, question.encode())). Then: --retriever my_rag.py:retrieve"
+        )
     found = RETRIEVERS[name]
     if argument and not found.argument:
         raise UsageError(

@@ -161,7 +161,7 @@ def fields_meant(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         shown = {key: _SEVERAL if key.endswith("s") else _DOCUMENT for key in origins}
         origins = [key for key in origins if _are(_ID if "_id" in key else shown[key], values[key])]
         found |= dict.fromkeys(origins, "reference_chunks")
-    if not values.keys() & {*FIELDS["ground_truth"], *ORIGIN_KEYS}:
+    if not {*values} & {*FIELDS["ground_truth"], *ORIGIN_KEYS} and MEANT["entities"] not in found.values():
         found["relevant_chunk_ids"] = "reference_entities"  # of a contest, of whatever was judged
     order = sorted(found, key=lambda key: (_size(key), -len(values.get(key, ()))))
     return {key: found[key] for key in order}

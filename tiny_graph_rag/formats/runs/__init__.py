@@ -107,7 +107,7 @@ def check_shared(run: Collection[Any], gold: Collection[Any]) -> None:
     if run and gold and not any(question in gold for question in run):
         raise RunError(
             "no question of the run is in the gold set: the run has {run}, the gold set {gold}. Give both "
-            "the same ids, or the run the text of its questions",
+            "the same ids or the same question texts",
             run=repr(next(iter(run))),
             gold=repr(next(iter(gold))),
         )
