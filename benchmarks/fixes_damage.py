@@ -40,10 +40,10 @@ from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.name_forms import initials_of
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Relations
 from tiny_graph_rag.language.function_words import final_consonant
-from tiny_graph_rag.language.name_forms import initials_of
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.study.evaluate import evaluate

@@ -14,9 +14,9 @@ from tiny_graph_rag.answers.answering import abstains, cited_facts, without_cita
 from tiny_graph_rag.answers.context import _FENCE as GRAPH_FENCE
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.validate import are_alike
+from tiny_graph_rag.graph.name_forms import Difference, core_of, differences, long_and_short
 from tiny_graph_rag.language.folding import LONGEST_RUN, Text, fold, nfc, nfd
 from tiny_graph_rag.language.function_words import LONGEST_REST, _final_of, are_particles, ends_a_name
-from tiny_graph_rag.language.name_forms import Difference, core_of, differences, long_and_short
 from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
 from tiny_graph_rag.linking.question_words import EITHER, SEED
 from tiny_graph_rag.llm.base import read_object

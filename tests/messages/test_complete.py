@@ -35,8 +35,8 @@ from tiny_graph_rag.fixing import fixes
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.gold import curation, validate
 from tiny_graph_rag.graph import building
+from tiny_graph_rag.graph.name_forms import Difference
 from tiny_graph_rag.graph.tables import DANGLING, UNDIRECTED, LoadNotes
-from tiny_graph_rag.language.name_forms import Difference
 from tiny_graph_rag.llm.chat import HOW_TO_TURN_ON
 from tiny_graph_rag.measures import KINDS
 from tiny_graph_rag.messages import (
@@ -55,7 +55,7 @@ from tiny_graph_rag.messages import (
 from tiny_graph_rag.report import fix_words, tables
 from tiny_graph_rag.report.plain import VERDICT_WORDS
 from tiny_graph_rag.report.terminal import question
-from tiny_graph_rag.retrieval import bfs
+from tiny_graph_rag.retrieval import reasons
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, compare, settings, waterfall
 from tiny_graph_rag.study.bridge import ACCEPTED
@@ -83,7 +83,7 @@ BY_NAME = {
     *("results", "sweep", "table", "comparison", "json", "patch"),
     *(
         value
-        for module in (bfs, advice, settings, stretches, validate, compare)
+        for module in (reasons, advice, settings, stretches, validate, compare)
         for name, value in vars(module).items()
         if name.isupper() and isinstance(value, str)
     ),

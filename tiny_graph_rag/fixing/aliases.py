@@ -17,6 +17,7 @@ from tiny_graph_rag.columns.arrays import rows_holding
 from tiny_graph_rag.fixing.patch import Alias
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.name_forms import ARTICLES, has_initials, is_abbreviation, is_in_order
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
 from tiny_graph_rag.graph.text_index import TextIndex, content_stem
 from tiny_graph_rag.language.folding import Text, fold, folded_letters, spaced
@@ -28,7 +29,6 @@ from tiny_graph_rag.language.function_words import (
     particle_cuts,
 )
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
-from tiny_graph_rag.language.name_forms import ARTICLES, has_initials, is_abbreviation, is_in_order
 from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word, stem
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.mentions import stems_of_types

@@ -21,12 +21,7 @@ import numpy as np
 from tiny_graph_rag.fixing.patch import Alias, Entry, Merge
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.namesakes import abbreviations
-from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
-from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kinds_of_entities
-from tiny_graph_rag.language.name_forms import (
+from tiny_graph_rag.graph.name_forms import (
     ARTICLES,
     MONTHS,
     Difference,
@@ -36,6 +31,11 @@ from tiny_graph_rag.language.name_forms import (
     differences,
     initials_of,
 )
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.namesakes import abbreviations
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
+from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kinds_of_entities
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t

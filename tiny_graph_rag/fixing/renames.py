@@ -17,10 +17,10 @@ from tiny_graph_rag.fixing.merges import WRITING, asked_about
 from tiny_graph_rag.fixing.patch import Rename
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.name_forms import Difference, core_of, differences
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.nearest import Near
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.name_forms import Difference, core_of, differences
 from tiny_graph_rag.messages import t
 
 STABLE_IDS = 0.9  # share of the ids in both graphs whose names are the same, from which on ids mean something

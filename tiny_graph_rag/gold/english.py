@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import ClassVar
 
+from tiny_graph_rag.gold.inflection import infinitive, is_present, plural, takes_article
 from tiny_graph_rag.gold.patterns import RelationStep
 from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
-from tiny_graph_rag.language.inflection import infinitive, is_present, plural, takes_article
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type
 from tiny_graph_rag.language.words import is_dictionary_word, lemma, words_of_name
 

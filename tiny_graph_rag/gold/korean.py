@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import ClassVar
 
+from tiny_graph_rag.gold.inflection import infinitive
 from tiny_graph_rag.gold.patterns import RelationStep
 from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
 from tiny_graph_rag.language.function_words import table, with_particle
-from tiny_graph_rag.language.inflection import infinitive
 from tiny_graph_rag.language.kinds import Kind
 from tiny_graph_rag.language.words import singular, words_of_name
 

@@ -110,7 +110,7 @@ class NameIndex:
             forms = {row for _, form in _variants(name, may_have_title=True) for row in self.resolve(form)[0]}
         if len(forms) != 1:
             return (), None
-        from tiny_graph_rag.language.name_forms import are_distinct  # few names need it
+        from tiny_graph_rag.graph.name_forms import are_distinct  # few names need it
 
         one = forms.pop()
         return ((), None) if are_distinct(name, self.names[one]) else ((one,), "form")
@@ -229,7 +229,7 @@ def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
     if name[:1] in "TtAa" and ARTICLE.match(name):
         yield VARIANT, ARTICLE.sub("", name)
     if "(" in name or "[" in name or "（" in name:
-        from tiny_graph_rag.language.name_forms import long_and_short  # few names need it
+        from tiny_graph_rag.graph.name_forms import long_and_short  # few names need it
 
         yield from ((VARIANT, form) for form in long_and_short(name) or ())
 

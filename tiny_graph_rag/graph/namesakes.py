@@ -14,14 +14,14 @@ from itertools import combinations
 from msgspec import Struct
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.name_forms import (
+from tiny_graph_rag.graph.name_forms import (
     core_of,
     is_abbreviation,
     is_other_script,
     long_and_short,
 )
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.folding import fold
 
 IN_BRACKETS = re.compile(r"\((?P<short>[^\W\d_a-z][\w&/-]{1,9})\)")
 LONGEST = 12  # words of a long form

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_graph_rag.language.name_forms import are_distinct, is_abbreviation, long_and_short
+from tiny_graph_rag.graph.name_forms import are_distinct, is_abbreviation, long_and_short
 
 
 @pytest.mark.parametrize(
