@@ -77,6 +77,7 @@ def _is_same(one: Path, other: Path) -> bool:
 def output_path(name: str | Path, folder: Path) -> Path:
     """Where `-o NAME` lies: under `folder`, unless it starts with ./, ../ or /, or with the folder itself, as
     completing a name in the shell gives it; then it is taken as it stands."""
+    refuse_dash(name)
     text = str(name)
     path = Path(text).expanduser()
     if path.is_absolute() or text.startswith(("./", "../")):
@@ -84,8 +85,15 @@ def output_path(name: str | Path, folder: Path) -> Path:
     return path if Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) else folder / path
 
 
+def refuse_dash(name: str | Path) -> None:
+    """Raises UsageError for `-`, standard output, where only a file will do."""
+    if str(name) == "-":
+        raise UsageError("-: this can't go to standard output; give a file name")
+
+
 def check_writable(path: Path) -> None:
     """Refuse before any work what could not be written after it. Raises UsageError."""
+    refuse_dash(path)
     if path.is_dir():
         raise UsageError("{path}: results must go to a file, this is a folder", path=path)
     if is_device(path):

@@ -211,7 +211,7 @@ def test_query_and_sweep_ask_the_model_and_each_question_once(ask, run_cli, stor
         done, _ = ask(server, "--hops", "0-2", command="sweep")
         assert len(server.requests) == 3
         done = run_cli("query", "Is CLARA known?", "--linker", "llm", "--skip-generation", code=0)
-        assert "'CLARA' characters 3–8 → Clara (by name: folded, weight 1)" in done.stdout
+        assert "'CLARA' characters 4–8 → Clara (by name: folded, weight 1)" in done.stdout
         assert len(server.requests) == 4
     with ChatServer(lambda request: answer("")) as server:
         ask(server, "--limit", "2", "--config", str(other_model(story)), command="sweep", exit_code=3)

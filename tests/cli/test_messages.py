@@ -91,9 +91,10 @@ def test_what_is_not_there_is_offered_what_could_be_meant(
 def test_a_graph_and_a_gold_set_in_each_others_place_are_told(
     tale: Path, run_cli, gold: str, graph: str, hint: str
 ) -> None:
-    done = run_cli("eval --dataset", gold, "-g", graph, "--skip-generation")
-    assert (done.exit_code, done.stderr.count("\n")) == (2, 2)
-    assert hint in done.stderr
+    for command in ("eval --skip-generation", "validate"):
+        done = run_cli(command, "--dataset", gold, "-g", graph)
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 2)
+        assert hint in done.stderr
 
 
 @pytest.mark.parametrize("command", [("query", "x"), ("visualize",), ("generate",), ("stats",)])

@@ -191,6 +191,20 @@ def test_no_output_replaces_an_input(
         assert "Traceback" not in done.output
 
 
+TO_STDOUT = [(name, option) for name, command in commands() for option in options_that_write(command)]
+
+
+@pytest.mark.parametrize(("name", "option"), TO_STDOUT)
+def test_a_lone_dash_is_standard_output_and_never_a_file(
+    folder: Path, run_cli: Callable[..., Any], name: str, option: str
+) -> None:
+    before = contents(folder).keys()
+    done = run_cli(CALLS[name], option, "-")
+    written = {path for path in contents(folder).keys() - before if Path(path).name.startswith("-")}
+    assert not written
+    assert done.stdout.strip() if done.exit_code == 0 else done.exit_code == 2, done.output
+
+
 GRAPH_FOLDER = [
     (name, option)
     for name, command in commands()

@@ -20,7 +20,7 @@ from typer.models import OptionInfo
 
 from tiny_graph_rag.cli.help import command_lines, write_help
 from tiny_graph_rag.cli.options import Common, Given
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.config.sources import language
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at, nearest
 from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, speak, t
@@ -302,5 +302,5 @@ def _write_error(junit: Path, error: str) -> None:
     from tiny_graph_rag.study.gates import junit_xml
 
     with contextlib.suppress(OSError):
-        if not junit.exists() or b"<testsuite" in junit.read_bytes()[:200]:
+        if str(junit) != STDOUT and (not junit.exists() or b"<testsuite" in junit.read_bytes()[:200]):
             junit.write_bytes(junit_xml((), error))

@@ -20,6 +20,7 @@ from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path, j
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.inputs import bare_name, find_input
 from tiny_graph_rag.messages import counted, listed, said, t
+from tiny_graph_rag.outputs import output_path
 from tiny_graph_rag.retrieval import check_retrieval
 from tiny_graph_rag.study.recommend import recommend
 
@@ -102,9 +103,16 @@ def recommend_command(
             session.say(f"{counted(len(those), one, many)}: {ids}")
     session.say(t(FAVOURS, retrievers=", ".join(chosen)))
     session.say(t(LEAVES_THE_MEANS))
+    tell_draft(out, graph)
+
+
+def tell_draft(out: Output, graph: Path | None) -> None:
+    """Where a draft was written, and how to review it."""
     if out.path is not None:
-        judges = shell_command("curate", dataset=out.path, graph=graph, **session.common.again)
-        session.say("draft (needs review): {path}; review it with: {command}", path=out.path, command=judges)
+        judges = shell_command("curate", dataset=out.path, graph=graph, **out.session.common.again)
+        out.session.say(
+            "draft (needs review): {path}; review it with: {command}", path=out.path, command=judges
+        )
 
 
 def draft_output(session: Session, source: Path, given: str | None) -> Output:
@@ -167,7 +175,8 @@ def curate_command(
     name = bare_name(source)
     derived = f"{name.removesuffix('-draft')}-eval" if name.endswith("-draft") else f"{name}-judged"
     beside = source.with_name(f"{derived}.jsonl")
-    path = Output.of(session, output, beside, ending="", folder="dataset_dir").path or beside
+    path = beside if output is None else output_path(output, Path(session.config.storage.dataset_dir))
+    session.outputs.claim(path)
     journal_file = session.outputs.claim(journal_path(source), is_own=True)
     drafts = read_drafts(source)
     undecided = [draft for draft in drafts if draft.candidates or not draft.example.relevant_entities]

@@ -29,12 +29,12 @@ from tiny_graph_rag.cli.options import (
     option,
     to_file,
 )
-from tiny_graph_rag.cli.output import FailUnder, Junit, Output, hold, keep_earlier, warn_unlisted
+from tiny_graph_rag.cli.output import FailUnder, Junit, Output, hold, keep_earlier, run_output, write_run
 from tiny_graph_rag.cli.session import PROGRESS_FROM, Session, shell_command
 from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import telling
-from tiny_graph_rag.outputs import output_path
+from tiny_graph_rag.outputs import refuse_dash
 from tiny_graph_rag.report.json import Spelled
 from tiny_graph_rag.report.json.results import content_head, document_parts, question, summary
 from tiny_graph_rag.report.tables import reference_lines, worst_rows
@@ -77,7 +77,8 @@ def evaluate_command(
         parse_judges(config.generation.judge)
     gates = parse_floors(fail_under) if fail_under is not None else ()
     computed = measured(config, measures, [gate.measure for gate in gates])
-    saved, form = _run_file(session, save_run)
+    refuse_dash(save_run or "")
+    saved, form = run_output(session, save_run)
     examples = session.eval_set(dataset, chosen)
     check_tags(gates, {tag for example in examples for tag in example.tags})
     out = Output.of(session, output, f"{examples.file_name}-results.json", report)
@@ -112,9 +113,7 @@ def evaluate_command(
             evaluation = evaluate(
                 knowledge, examples, config, computed, shown, linker, retriever, every_kind=measures is None
             )
-    if saved is not None:
-        _write_run(session, evaluation, saved, form)
-
+    write_run(saved, evaluation, form)
     evaluation = replace(evaluation, decision=tried_by_eval(evaluation))
     found = summary(evaluation)
     flags = {flag: session.given[flag] for flag in (*RETRIEVING, *CUTTING, *PATCHING)}
@@ -137,31 +136,6 @@ def evaluate_command(
     out.tell("results")
     failed = () if answering is None else answering.problems(evaluation)
     hold(session, gates, evaluation.summary, junit, failed)
-
-
-def _run_file(session: Session, given: str | None) -> tuple[Path | None, str]:
-    """Where `--save-run` goes, claimed, and in which form. Raises UsageError for an unknown form."""
-    if given is None:
-        return None, ""
-    from tiny_graph_rag.formats.writing import RUN_FORMS, form_of
-
-    path = output_path(given, Path(session.config.storage.results_dir))
-    form = form_of(RUN_FORMS, path)
-    return session.outputs.claim(path), form
-
-
-def _write_run(session: Session, evaluation: Evaluation, path: Path, form: str) -> None:
-    import numpy as np
-
-    from tiny_graph_rag.formats.writing import run_parts
-
-    known = evaluation.graph.entities  # with what only the retriever knows
-    run, questions = evaluation.run, [example.written_id for example in evaluation.examples]
-    if run.failures:  # in a file an empty list would be an answer, so a question that failed is left out
-        answered = np.array([row for row in range(len(run)) if row not in run.failures], dtype=np.int64)
-        run, questions = run.of(answered), [questions[row] for row in answered.tolist()]
-    session.outputs.write(path, run_parts(run, questions, known.ids, known.names, form))
-    warn_unlisted(session, form, int((np.diff(run.offsets) == 0).sum()))
 
 
 def _show(

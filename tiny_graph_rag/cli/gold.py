@@ -11,12 +11,12 @@ import typer
 
 from tiny_graph_rag.cli.asking import CommandLinker, Model
 from tiny_graph_rag.cli.command import Commands, app, command
-from tiny_graph_rag.cli.drafts import draft_output
+from tiny_graph_rag.cli.drafts import draft_output, tell_draft
 from tiny_graph_rag.cli.help import OPTIONS
 from tiny_graph_rag.cli.options import Chosen, Graph, GraphAlone, argument, option, settings, to_file
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, shell_command
-from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.gold.drafts import draft_lines
 from tiny_graph_rag.formats.writing import GOLD_FORMS, ending_for, form_of, format_of, lost, written
@@ -32,6 +32,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.llm.chat import require_api
 from tiny_graph_rag.messages import counted, listed, said, t
+from tiny_graph_rag.outputs import refuse_dash
 from tiny_graph_rag.report.terminal.checks import generated_lines
 from tiny_graph_rag.study.bridge import ACCEPTED, bridged, check_accept
 
@@ -110,8 +111,7 @@ def split_command(
     ] = None,
 ) -> None:
     """Split a gold set into parts: tags are balanced, and the questions of a group stay together."""
-    if output == "-":
-        raise UsageError("-o -: several parts can't all go to standard output; give a file name")
+    refuse_dash(output or "")
     shares = parse_shares(share)
     called = PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
     examples = read_any(session, dataset)
@@ -204,9 +204,7 @@ def from_command(
         )
     if found.silent:
         session.say("nothing found for: {ids}", ids=listed(found.silent, 12))
-    if out.path is not None:
-        judges = shell_command("curate", dataset=out.path, graph=graph)
-        session.say("draft (needs review): {path}; review it with: {command}", path=out.path, command=judges)
+    tell_draft(out, graph)
 
 
 @command("version", of=sets)
@@ -383,7 +381,4 @@ def pin(out: Output, format: str | None, graph: KnowledgeGraph, names: NameIndex
 
 def read_any(session: Session, dataset: Path) -> EvalSet:
     """A gold set of any known format, with what that format holds. Raises DatasetError."""
-    gold = read_gold(find_input(dataset, Path(session.config.storage.dataset_dir), "gold set"))
-    for note in gold.notes:
-        session.note(at(gold.name, note))
-    return gold
+    return session.told(read_gold(find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")))

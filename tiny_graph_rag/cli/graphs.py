@@ -13,11 +13,12 @@ from tiny_graph_rag.cli.output import Output, Written
 from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.formats.graphs import graph_name
-from tiny_graph_rag.formats.writing import GRAPH_FORMS, form_of, write_graph
+from tiny_graph_rag.formats.writing import GRAPH_FORMS, form_of, graph_parts
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.statistics import statistics
 from tiny_graph_rag.graph.vocabulary import ENDING, write_vocabulary
 from tiny_graph_rag.messages import counted
+from tiny_graph_rag.outputs import refuse_dash
 from tiny_graph_rag.report.graph_page import core_of, graph_page
 from tiny_graph_rag.report.terminal.checks import statistics_lines
 
@@ -67,7 +68,9 @@ def visualize_command(
 @command("convert", PATCHING, settings(("--query", MORE)))
 def convert(
     session: Session,
-    output: Annotated[Path, to_file("File to write; its suffix sets the format.", default=False)],
+    output: Annotated[
+        str, to_file("File to write; its suffix sets the format; - for standard output.", default=False)
+    ],
     graph: GraphAlone = None,
     to: Annotated[
         str | None,
@@ -80,15 +83,17 @@ def convert(
     ] = None,
 ) -> None:
     """Write a graph for another program: KG JSON, GraphML or triples."""
-    form = form_of(GRAPH_FORMS, output, to)
-    session.outputs.claim(output)
+    out = Output.of(session, output if output == STDOUT else None, Path(output), ending="")
+    path = out.path or Path("graph.json")
+    form = form_of(GRAPH_FORMS, path, to)
     words = None
     if session.patch is not None and session.patch.has_words:
-        words = output.with_name(f"{graph_name(output)}{ENDING}")
-        session.outputs.claim(words)
+        refuse_dash(output)  # the words are a file of their own
+        words = session.outputs.claim(path.with_name(f"{graph_name(path)}{ENDING}"))
     knowledge = session.graph(graph)
     knowledge, _ = session.patched(knowledge, EvalSet(()))
-    for line in write_graph(knowledge, output, form):
+    out.write(graph_parts(knowledge, path, form))
+    for line in GRAPH_FORMS[form].losses(knowledge):
         session.warn(line)
     if words is not None:
         write_vocabulary(words, knowledge.vocabulary)
@@ -104,6 +109,6 @@ def convert(
         writer=knowledge.origin.writer,
         entities=amount(len(knowledge), "entity", "entities"),
         relations=amount(len(knowledge.relations), "relation"),
-        path=output,
+        path=out.path or STDOUT,
         form=form,
     )

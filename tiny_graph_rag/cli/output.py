@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from msgspec import Struct
 
 from tiny_graph_rag.cli.help import GATES
@@ -26,6 +27,7 @@ from tiny_graph_rag.study.gates import Gate, GateOutcome, hold_floors, junit_xml
 
 if TYPE_CHECKING:
     from tiny_graph_rag.report.document import Document
+    from tiny_graph_rag.study.evaluate import Evaluation
 
 KEPT = 20  # results of each name; a folder that grows without end would surprise people
 Written = Annotated[str | None, to_file("JSON file to write; - for standard output.", "none")]
@@ -141,16 +143,37 @@ def _check_ending(given: str | None, ending: str) -> None:
             )
 
 
-def warn_unlisted(session: Session, form: str, empty: int) -> None:
-    """Of a run that was written in this form: what becomes of its questions that retrieved nothing."""
-    from tiny_graph_rag.formats.writing import LISTS_EMPTY
+def run_output(
+    session: Session, given: str | None, derived: str | None = None, format: str | None = None
+) -> tuple[Output, str]:
+    """Where a run goes, claimed, and in which form. Raises UsageError for an unknown form."""
+    from tiny_graph_rag.formats.writing import RUN_FORMS, form_of
 
-    if empty and form not in LISTS_EMPTY:
-        session.warn(
+    out = Output.of(session, given, derived, ending="")
+    return out, form_of(RUN_FORMS, out.path or Path("run.jsonl"), format)
+
+
+def write_run(out: Output, evaluation: Evaluation, form: str, *, names: bool = False) -> None:
+    """Write whole rankings, where that is wanted, and say what becomes of questions that retrieved nothing.
+
+    A question that failed is left out, for in a file an empty list would be an answer.
+    """
+    if out.path is None and not out.to_stdout:
+        return
+    from tiny_graph_rag.formats.writing import LISTS_EMPTY, run_parts
+
+    known, run = evaluation.graph.entities, evaluation.run  # with what only the retriever knows
+    rows = [row for row in range(len(run)) if row not in run.failures]
+    run = run.of(np.array(rows, dtype=np.int64)) if run.failures else run
+    asked = [evaluation.examples[row].written_id for row in rows]
+    out.write(run_parts(run, asked, known.names if names else known.ids, known.names, form))
+    if form not in LISTS_EMPTY and not np.diff(run.offsets).all():
+        out.session.warn(
             "a {form} run has no line for a question that retrieved nothing, so `score` will count it as "
             "missing; a .jsonl run keeps it",
             form=form,
         )
+    out.tell("run")
 
 
 def keep_earlier(session: Session, path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from tiny_graph_rag.cli.asking import CommandLinker, Model
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, OUTPUT
@@ -19,7 +21,7 @@ from tiny_graph_rag.cli.options import (
     settings,
     to_file,
 )
-from tiny_graph_rag.cli.output import Output, Written, end_with, warn_unlisted
+from tiny_graph_rag.cli.output import Output, Written, end_with, run_output, write_run
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError, amount
 from tiny_graph_rag.gold.examples import EvalSet, Example, Selection
@@ -162,29 +164,19 @@ def retrieve_command(
     names: Annotated[bool, option("Write names of entities in place of ids.", OUTPUT)] = False,
 ) -> None:
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
-    from tiny_graph_rag.formats.writing import RUN_FORMS, form_of, run_parts
-
     session = session.using(latency_sample=0)
     config = session.config
     check_retrieval(config)
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")
     suffix = "jsonl" if format == "contest" else format or "trec"
-    out = Output.of(session, output, f"{bare_name(source)}.{suffix}", ending="")
-    form = form_of(RUN_FORMS, out.path or Path("run.jsonl"), format)
+    out, form = run_output(session, output, f"{bare_name(source)}.{suffix}", format)
     examples = session.questions(source, chosen)
     linking = CommandLinker.of(session)
     knowledge = session.graph(graph, examples)
     with session.progress("questions", len(examples)) as bar:
         found = evaluate(knowledge, examples, config, (), bar, linker_for=linking.maker)
-    entities = found.graph.entities
-    ids = entities.names if names else entities.ids
-    asked = [example.written_id for example in examples]
-    out.write(run_parts(found.run, asked, ids, entities.names, form))
-    empty = [
-        str(asked[row])
-        for row in range(len(found.run))
-        if found.run.rows(row).start == found.run.rows(row).stop
-    ]
+    write_run(out, found, form, names=names)
+    empty = [str(examples[row].written_id) for row in np.flatnonzero(np.diff(found.run.offsets) == 0)]
     session.say(
         "{questions}, {entities} retrieved by {retriever}",
         questions=amount(len(examples), "question"),
@@ -192,10 +184,6 @@ def retrieve_command(
         retriever=config.retrieval.retriever,
     )
     if empty:
-        session.say(
-            "retrieved nothing for {n}: {ids}", n=amount(len(empty), "question"), ids=listed(empty, 12)
-        )
-        warn_unlisted(session, form, len(empty))
-    if out.path is not None:
-        session.say("run: {path}", path=out.path)
+        n, ids = amount(len(empty), "question"), listed(empty, 12)
+        session.say("retrieved nothing for {n}: {ids}", n=n, ids=ids)
     linking.conclude(found.linked)

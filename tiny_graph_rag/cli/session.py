@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -34,8 +35,8 @@ if TYPE_CHECKING:  # a command loads only what it uses
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 STDOUT = "-"
 SECONDS_A_LINE = 10  # between two lines of progress where there is no terminal
-GRAPH_SIGNS = (b'"entities":', b'"nodes":', b'"relation', b"Subject,", b"subject,", b"Source,", b"source,")
-GOLD_SIGNS = (b'"query":', b'"question":')
+GRAPH_SIGNS = re.compile('"(?:entities|nodes)":|"relation|[Ss]ubject,|[Ss]ource,|주어,'.encode())
+GOLD_SIGNS = re.compile(rb'"(?:query|question)":')
 GRAPH_HINT = "the file looks like a knowledge graph; give that with -g, and the questions with --dataset"
 GOLD_HINT = "the file looks like a gold set; give that with --dataset, and the graph with -g"
 
@@ -148,19 +149,18 @@ class Session:
 
         path = find_input(dataset, Path(self.config.storage.dataset_dir), "gold set")
         self.outputs.confirm()
-        try:
+        with hinting(path, GRAPH_SIGNS, said(GRAPH_HINT)):
             examples = read_eval_set(path)
-        except InputError as error:
-            raise _hinted(error, path, GRAPH_SIGNS, said(GRAPH_HINT)) from error
-        return self._asked(examples, chosen)
+        return self.told(examples, chosen)
 
     def questions(self, source: Path, chosen: Chosen | None = None) -> EvalSet:
         """Questions that may come without references, those that `chosen` leaves."""
         from tiny_graph_rag.formats.gold.drafts import read_questions
 
-        return self._asked(read_questions(source), chosen)
+        return self.told(read_questions(source), chosen)
 
-    def _asked(self, examples: EvalSet, chosen: Chosen | None) -> EvalSet:
+    def told(self, examples: EvalSet, chosen: Chosen | None = None) -> EvalSet:
+        """Say what was noticed in a gold set; the questions of it that `chosen` leaves."""
         for line in examples.notes:
             self.note(at(examples.name, line))
         return examples if chosen is None else examples.select(chosen.selection())
@@ -178,10 +178,8 @@ class Session:
             find_input(words, path.parent, "vocabulary")  # refused before a large graph is read, not after
         columns = Columns.of(running.columns) if running.columns else None
         self.outputs.confirm()  # an output may have been claimed before this graph was named
-        try:
+        with hinting(path, GOLD_SIGNS, said(GOLD_HINT)):
             graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note, columns)
-        except InputError as error:
-            raise _hinted(error, path, GOLD_SIGNS, said(GOLD_HINT)) from error
         graph = with_vocabulary(graph, path, words)
         for line in graph.notes.lines():
             self.warn(at(graph.name, line))
@@ -304,7 +302,11 @@ def _worded(text: str, values: dict[str, object]) -> str:
     return without_controls(shown(text if isinstance(text, Said) else said(text, **values)))
 
 
-def _hinted(error: InputError, path: Path, signs: Sequence[bytes], hint: str) -> InputError:
-    """An error about a file, with a hint where the file seems to be what another option wants."""
-    start = read_start(path, 4096) if path.is_file() else b""
-    return type(error)(*error.problems, hint) if any(sign in start for sign in signs) else error
+@contextmanager
+def hinting(path: Path, signs: re.Pattern[bytes], hint: Said) -> Iterator[None]:
+    """Read a file; an error about it gets the hint where its start looks like what another option takes."""
+    try:
+        yield
+    except InputError as error:
+        start = read_start(path, 4096) if path.is_file() else b""
+        raise type(error)(*error.problems, *([hint] if signs.search(start) else [])) from error

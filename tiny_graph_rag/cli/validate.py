@@ -8,8 +8,8 @@ from typing import Annotated
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.options import Chosen, Dataset, Details, Graph, option
 from tiny_graph_rag.cli.output import Output, Written
-from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
+from tiny_graph_rag.cli.session import GRAPH_HINT, GRAPH_SIGNS, Session, hinting
+from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount
 from tiny_graph_rag.fixing.renames import proposed_lines, strict_renames
 from tiny_graph_rag.formats.gold import read_gold, read_sound
 from tiny_graph_rag.formats.writing import row_of, written
@@ -21,7 +21,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.linking.names import NameLinker
-from tiny_graph_rag.messages import Said, counted
+from tiny_graph_rag.messages import Said, counted, said
 from tiny_graph_rag.outputs import write_atomically
 from tiny_graph_rag.report.json import dataset_json
 from tiny_graph_rag.report.json.studies import findings_json, validation_json
@@ -58,12 +58,11 @@ def validate_command(
     elif was is not None:
         raise UsageError("--was is for --fix-suggestions; add that, or leave it out")
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
-    examples, broken = read_sound(path)
-    if not len(examples) or (broken and fix_suggestions is not None):
-        raise DatasetError(*broken)
-    for note in examples.notes:
-        session.note(at(examples.name, note))
-    whole, examples = examples, examples.select(chosen.selection())
+    with hinting(path, GRAPH_SIGNS, said(GRAPH_HINT)):
+        examples, broken = read_sound(path)
+        if not len(examples) or (broken and fix_suggestions is not None):
+            raise DatasetError(*broken)
+    whole, examples = examples, session.told(examples, chosen)
     knowledge = _graph(session, graph, examples, is_needed=pin or refresh or fix_suggestions is not None)
     if knowledge is None:
         _without_graph(session, examples, broken, out, details=details)

@@ -31,7 +31,6 @@ from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said, t
-from tiny_graph_rag.outputs import write_atomically
 from tiny_graph_rag.run import Passage, Relation, Run
 
 
@@ -70,12 +69,9 @@ NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 Fields = dict[str, Any]
 
 
-def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
-    """Write it, whole or not at all. Returns what the form can't hold, in words."""
-    writer = GRAPH_FORMS[form]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(target, in_pieces(writer.write(graph, target)))
-    return writer.losses(graph)
+def graph_parts(graph: KnowledgeGraph, target: Path, form: str) -> Iterator[bytes]:
+    """The graph in a form of GRAPH_FORMS, whose `losses` say what the form can't hold."""
+    return in_pieces(GRAPH_FORMS[form].write(graph, target))
 
 
 def in_pieces(texts: Iterable[str | bytes]) -> Iterator[bytes]:

@@ -26,6 +26,7 @@ from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.outputs import write_atomically
 
 Record = dict[str, Any]
 
@@ -238,14 +239,14 @@ def snapshot(url: str, query: str | None, folder: Path) -> Path:
     """Write what lies there into a KG JSON file of a folder, whole or not at all. Raises as
     `read_database`.
     """
-    from tiny_graph_rag.formats.writing import write_graph
+    from tiny_graph_rag.formats.writing import graph_parts
 
     graph = read_database(url, query)
     parts = urlsplit(url)
     name = re.sub(r"[^\w.-]+", "-", unquote(parts.path.strip("/")) or parts.hostname or "neo4j")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-KG.json"
-    write_graph(graph, path, "kg-json")
+    write_atomically(path, graph_parts(graph, path, "kg-json"))
     return path
 
 

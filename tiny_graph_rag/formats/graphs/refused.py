@@ -46,7 +46,7 @@ RESULT = (
     "this is the result of a query as text. Save it as JSON in Neo4j Browser, or read the database: "
     "convert -g neo4j://localhost -o {stem}-KG.json"
 )
-OURS = "this file holds the results of a command; -g takes the graph itself"
+OURS = "this file holds the results of a command; give the graph itself"
 PICKLE = (
     "pickle files are not read, because opening one can run code. Export the graph with "
     "networkx.write_graphml(graph, '{stem}.graphml'), or fast-graphrag's with "

@@ -24,7 +24,7 @@ def question_lines(found: dict[str, Any], names: Mapping[str, str], shown: int) 
         place = (
             ""
             if seed["start"] is None
-            else " " + t("characters {start}–{end}", start=seed["start"], end=seed["end"])
+            else " " + t("characters {start}–{end}", start=seed["start"] + 1, end=seed["end"])
         )
         how = t("({rule}, weight {weight})", rule=rule_words(seed["rule"]), weight=figure(seed["weight"], 2))
         yield f"  {seed['mention']!r}{place} → {seed['name']} {how}"

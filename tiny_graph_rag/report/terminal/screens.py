@@ -190,10 +190,10 @@ def _tried(summary: Json) -> Iterator[str]:
         certainty = t("certain") if record["certain"] else unsure
         moved = t("{won} better, {lost} worse", won=record["better"], lost=record["worse"])
         change = f"{signed(record['change'])}{'' if place else f' {measure}'}"
-        line = f"{head} {record['label']}  {change}  {moved}  {certainty}"
-        with_p = f"{line} (p {p_value(record['p'])})"
-        fits = enough and cell_width(with_p) <= SCREEN_WIDTH
-        yield with_p if fits else cut(line, SCREEN_WIDTH)
+        line = f"{head} {record['label']}  {change}  {moved}"
+        ends = [f"{certainty} (p {p_value(record['p'])})"] * enough + [certainty]
+        fitting = [f"{line}  {end}" for end in ends if cell_width(f"{line}  {end}") <= SCREEN_WIDTH]
+        yield from fitting[:1] or (cut(line, SCREEN_WIDTH), f"{' ' * cell_width(label)} {ends[0]}")
 
 
 def sweep_lines(content: Json) -> Iterator[Shown]:
