@@ -58,6 +58,17 @@ def test_tokens_and_cost_are_told_by_question_by_tag_and_in_total(ask) -> None:
     assert set(first["citations"]) <= set(found["entities"])
 
 
+def test_estimates_are_marked_and_scores_without_a_true_answer_explained(ask, story: Path, run_cli) -> None:
+    path = story / "data/eval/story-eval.jsonl"
+    path.write_text(path.read_text("utf-8").replace("ground_truth", "unused"), "utf-8")
+    with ChatServer(lambda request: answer("Person1 [1].", usage=None)) as server:
+        done, found = ask(server, "--report", "md")
+    assert found["summary"]["answers"]["scores"]["exact_match"]["n"] == 0
+    assert "no question has a ground_truth" in done.stdout
+    page = next(story.rglob("*.md")).read_text("utf-8")
+    assert f"≈ {found['summary']['total_token_usage']:,} tokens, ≈ " in page
+
+
 def test_without_key_and_address_answers_are_explained_and_nothing_fails(story: Path, run_cli) -> None:
     done = run_cli("eval --dataset story-eval.jsonl", code=0)
     assert "answers are not generated: no API is set; set OPENAI_API_KEY" in done.stdout

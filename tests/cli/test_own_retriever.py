@@ -109,6 +109,18 @@ def test_errors_and_timeouts_score_nothing_and_are_listed(folder: Path) -> None:
     assert "Traceback" not in found.stdout + found.stderr
 
 
+def test_retrieve_lists_what_failed_apart_from_what_found_nothing(folder: Path) -> None:
+    write(folder, "def retrieve(q):\n    return [] if 'Dover' in q else 1 / 0 if 'Ann' in q else ['Dover']")
+    words = ["retrieve", "town-eval.jsonl", "-g", "town-KG.json", "--retriever", "my_rag.py:retrieve"]
+    done = CliRunner().invoke(app, [*words, "-o", "./run.jsonl"])
+    assert (done.exit_code, done.stderr) == (3, "error: a: ZeroDivisionError: division by zero\n")
+    assert "retrieved nothing for 1 question: b" in done.stdout
+    assert [json.loads(line)["id"] for line in (folder / "run.jsonl").read_text("utf-8").splitlines()] == [
+        "b",
+        "c",
+    ]
+
+
 def test_where_every_question_fails_nothing_was_measured(folder: Path) -> None:
     write(folder, "def retrieve(q):\n    return 7")
     found = run("my_rag.py:retrieve")

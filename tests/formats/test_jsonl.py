@@ -62,7 +62,7 @@ def test_a_broken_line_says_where_and_what(tmp_path: Path, line: str | dict, exp
 def test_an_id_that_is_used_twice_is_made_different_and_said(tmp_path: Path) -> None:
     gold = read_eval_set(write_gold(tmp_path / "a-eval.jsonl", q(id="x"), q(), q(id="x")))
     assert [example.id for example in gold] == ["x", "line-2", "x-2"]
-    assert "ids used twice: 1, such as x; the later question is called x-2" in str(gold.notes[0])
+    assert "ids used again: 1, such as x; the later question is called x-2" in str(gold.notes[0])
 
 
 def test_lists_next_to_that_of_the_questions_are_said(tmp_path: Path) -> None:

@@ -391,7 +391,8 @@ def test_another_name_of_an_id_is_its_alias_and_told(own_folder: Path) -> None:
     assert any("such as n3: Dover, Calais" in line for line in graph.notes.lines())
 
 
-def test_a_table_of_questions_is_no_graph(own_folder: Path) -> None:
-    rows = [{"question": "Where does Anna live?", "references": "Dover", "tags": "1-hop"}]
+@pytest.mark.parametrize("columns", ["question references tags", "질문 정답 태그", "질문 정답"])
+def test_a_table_of_questions_is_no_graph(own_folder: Path, columns: str) -> None:
+    rows = [dict(zip(columns.split(), ("Where does Anna live?", "Dover", "1-hop"), strict=False))]
     with pytest.raises(GraphError, match="looks like a gold set; give that with --dataset"):
         read_graph(write(own_folder, "csv", rows, "asked"))

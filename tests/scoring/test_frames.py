@@ -84,7 +84,7 @@ TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1]})
         ),
         (
             lambda: tiny_graph_rag.evaluate_predictions({"a": [("d1", 1)]}, TABLE, ks=(0,)),
-            "a whole number of at least 1",
+            "must be from 1 to 999,999,999",
         ),
         (lambda: tiny_graph_rag.score(ONE, ONE, "relation_recall"), "needs the relations of a graph"),
         *(

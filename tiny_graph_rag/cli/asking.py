@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tiny_graph_rag.llm.base import Outcome
     from tiny_graph_rag.llm.chat import Chat, Tariff
 
+SHOWN_FAILURES = 5
+
 
 class Model(Struct, frozen=True):
     """The models of one run with their prices, cap, cache and journal."""
@@ -135,6 +137,6 @@ class CommandLinker(Struct, frozen=True):
         """Say what was paid. Raises ServiceError where one of these questions could not be linked."""
         if self.model is not None:
             self.model.say_paid()
-        for question in linked:
-            if question.error is not None:
-                raise ServiceError(verbatim(question.error))
+        failed = [f"{question.id}: {question.error}" for question in linked if question.error is not None]
+        if failed:
+            raise ServiceError(*map(verbatim, failed[:SHOWN_FAILURES]))

@@ -51,7 +51,7 @@ app.add_typer(sets)
 
 Sets = Annotated[list[Path], argument("Gold sets in any supported format.")]
 One = Annotated[Path, argument("Gold set in any supported format.")]
-Format = Annotated[str | None, option("jsonl, json, sheet, trec or table.", default="by the file's suffix")]
+Format = Annotated[str | None, option("One of jsonl, json, sheet and trec.", default="by the file's suffix")]
 
 
 @command("merge", of=sets)

@@ -90,8 +90,7 @@ def convert(
     if session.patch is not None and session.patch.has_words:
         refuse_dash(output)  # the words are a file of their own
         words = session.outputs.claim(path.with_name(f"{graph_name(path)}{ENDING}"))
-    knowledge = session.graph(graph)
-    knowledge, _ = session.patched(knowledge, EvalSet(()))
+    knowledge, _ = session.patched(session.graph(graph), EvalSet(()))
     out.write(graph_parts(knowledge, path, form))
     for line in GRAPH_FORMS[form].losses(knowledge):
         session.warn(line)

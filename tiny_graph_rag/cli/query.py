@@ -156,7 +156,7 @@ def retrieve_command(
     format: Annotated[
         str | None,
         option(
-            "trec, jsonl, csv, or contest (one object per line with eval_id and topk).",
+            "One of trec, jsonl, csv and contest (one object per line with eval_id and topk).",
             OUTPUT,
             default="by the file's suffix",
         ),
@@ -176,7 +176,8 @@ def retrieve_command(
     with session.progress("questions", len(examples)) as bar:
         found = evaluate(knowledge, examples, config, (), bar, linker_for=linking.maker)
     write_run(out, found, form, names=names)
-    empty = [str(examples[row].written_id) for row in np.flatnonzero(np.diff(found.run.offsets) == 0)]
+    nothing = np.flatnonzero(np.diff(found.run.offsets) == 0).tolist()
+    empty = [str(examples[row].written_id) for row in nothing if row not in found.run.failures]
     session.say(
         "{questions}, {entities} retrieved by {retriever}",
         questions=amount(len(examples), "question"),

@@ -138,10 +138,8 @@ def history_command(
     # An older history lies in that folder too: it was opened to see what it is, and may be replaced.
     out = Output.of(session, output, is_own=True)
     if dataset is not None:
-        name, known = (
-            Path(dataset).name.removesuffix(".jsonl"),
-            dict.fromkeys(result.dataset for result in past),
-        )
+        name = Path(dataset).name.removesuffix(".jsonl")
+        known = dict.fromkeys(result.dataset for result in past)
         if name not in known:
             raise unknown(said("gold set"), name, list(known))
         past = [result for result in past if result.dataset == name]

@@ -167,10 +167,8 @@ def _refresh(
     )
     if not changes:
         return examples
-    if examples.format == "sheet":
-        form = "sheet"
-    else:
-        form = "json" if path.name.removesuffix(".gz").endswith(".json") else "jsonl"
+    is_json = path.name.removesuffix(".gz").endswith(".json")
+    form = "sheet" if examples.format == "sheet" else "json" if is_json else "jsonl"
     write_atomically(path, written(found.examples, path, form))
     return read_gold(path)
 

@@ -319,11 +319,11 @@ class Study:
 
         words = learned(questions.rows)
         what = counted(len(words), "{n} word", "{n} words")
-        if self.found.groups < LEARNED_FROM:
-            self.not_kept("vocabulary", what, t(TOO_FEW, groups=self.found.groups, least=LEARNED_FROM))
-            return
         if not words:
             self.not_kept("vocabulary", t("no proposal"), t("no new words found on the gold paths"))
+            return
+        if self.found.groups < LEARNED_FROM:
+            self.not_kept("vocabulary", what, t(TOO_FEW, groups=self.found.groups, least=LEARNED_FROM))
             return
 
         def gains(rows: Rows, out: Rows) -> Column:

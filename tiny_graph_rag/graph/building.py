@@ -130,10 +130,10 @@ def tables_of(
     names = list(entities.names)
     several = [repr(name) for name, count in Counter(names).items() if count > 1]
     notes.add(SHARED, len(several), several)
-    ids = list(filter(looks_like_id, names))
+    types = relations.types.names
+    ids = list(filter(looks_like_id, names)) if len(relations) else []  # else a collection of passages
     if 3 * len(ids) > 2 * len(names):
         notes.add(ID_NAMES, len(ids), ids)
-    types = relations.types.names
     if all(map(looks_like_id, types)):
         notes.add(ID_TYPES, len(types), types)
 

@@ -210,7 +210,7 @@ class Measure:
                 "measure {name} takes no cutoff, got {shown}", name=repr(name), shown=repr(shown)
             )
         if not re.fullmatch(r"[0-9]{1,9}", cutoff) or int(cutoff) < 1:
-            raise UsageError("the cutoff of {shown} must be a whole number of at least 1", shown=repr(shown))
+            raise UsageError("the cutoff of {shown} must be from 1 to 999,999,999", shown=repr(shown))
         return cls(name, int(cutoff))
 
 

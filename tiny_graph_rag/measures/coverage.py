@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tiny_graph_rag.measures.base import Column, defined, divided, hits, measure
-from tiny_graph_rag.measures.judged import Judged, RelationReference, RetrievedContext
+from tiny_graph_rag.measures.judged import Judged, RetrievedContext
 
 GRAPH_RAG = "graph-RAG evaluation guides"
 MOST_PATHS = 20_000  # of a question's reference relationships: a tenth of a second
@@ -113,7 +113,8 @@ def _stretch(context: RetrievedContext) -> float:
         for number, reference in enumerate(context.references):
             if number in used:
                 continue
-            for start, end in _directions(reference):
+            one, other = reference.sources, reference.targets
+            for start, end in ((one, other), (other, one)):
                 if start & at:
                     onward = True
                     whole = not broken and bool(context.held[number])
@@ -123,7 +124,3 @@ def _stretch(context: RetrievedContext) -> float:
 
     walk(context.seeds, frozenset(), 0, False)
     return best / length if length else 0.0
-
-
-def _directions(reference: RelationReference) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
-    return (reference.sources, reference.targets), (reference.targets, reference.sources)

@@ -156,8 +156,10 @@ def count_lines(summary: Json) -> list[str]:
         failed_words(summary["failed"]) if summary["failed"] else "",
     ]
     if spent:
-        price = t("cost unknown") if cost is None else f"{cost:.4f} USD"
-        lines.append(t("{n} tokens, {price}", n=f"{spent:,}", price=price))
+        usage = (summary.get("answers") or summary).get("usage") or {}
+        sign = "≈ " if usage.get("total", usage).get("estimated") else ""
+        price = t("cost unknown") if cost is None else f"{sign}{cost:.4f} USD"
+        lines.append(t("{n} tokens, {price}", n=f"{sign}{spent:,}", price=price))
     if per_second:
         lines.append(counted(round(per_second), "{n} question per second", "{n} questions per second"))
     return [line for line in lines if line]

@@ -40,7 +40,7 @@ LISTS = [
 STRING_LISTS = LISTS[1:]  # which need no more than texts
 NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
 IDS_TWICE = (
-    "ids used twice: {n}, such as {id}; the later question is called {id}-2. If these are ids of the source "
+    "ids used again: {n}, such as {id}; the later question is called {id}-2. If these are ids of the source "
     "documents, write this line in NAME-columns.yaml: reference_chunks: id"
 )
 EMPTY = "the gold set is empty; wanted at least one question"

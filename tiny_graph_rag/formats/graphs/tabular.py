@@ -50,6 +50,7 @@ from tiny_graph_rag.formats.words import (
     EDGE_KEYS,
     FIELDS,
     HEADER_WORDS,
+    NAMES_OR_ANSWER,
     NODE_KEYS,
     QUERY_KEYS,
     Role,
@@ -207,7 +208,8 @@ def _check_first_line(path: Path, first: Sequence[str], table: Table, rows: Rows
     """Raises GraphError where the first line, which names no ends, is no triple, or looks like a header that
     nobody knows, and warns of one that may be a header. table: its rows with it."""
     keys = set(map(key_of, first))
-    if not (keys.isdisjoint(QUERY_KEYS) or keys.isdisjoint((*FIELDS["reference_entities"], *ANSWER_KEYS))):
+    answers = (*FIELDS["reference_entities"], *ANSWER_KEYS, *NAMES_OR_ANSWER)
+    if not (keys.isdisjoint(QUERY_KEYS) or keys.isdisjoint(answers)):
         raise GraphError.at(
             path, "the file looks like a gold set; give that with --dataset, and the graph with -g"
         )

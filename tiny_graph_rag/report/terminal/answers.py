@@ -29,6 +29,8 @@ def answers_lines(answered: Answered) -> Iterator[Shown]:
     head = (t("answers"), *names, t("failed"), t("abstained"), t("tokens"), t("cost"))
     yield View(head, tuple(rows))
     yield answer_scores(answer_slice(answered.answers, answered.overall)["scores"])
+    if not answered.overall.scores["exact_match"].n:
+        yield t("no question has a ground_truth: scores that compare answers with it are undefined (–)")
     unjudged = answered.overall.unjudged
     if unjudged:
         worst = ", ".join(f"{name} {count:,}" for name, count in unjudged.items())
