@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import PAGES, ROOT, script
-from tiny_graph_rag.config import Config
+from tiny_graph_rag.config import Config, all_settings
 from tiny_graph_rag.config.sources import config_yaml
 
 READMES = ("README.md", "README.ko.md")
@@ -74,6 +74,37 @@ def test_defaults_in_the_readme_are_those_of_the_code(readme: str) -> None:
     shown = {name: default for name, default in rows.items() if name in settings}
     assert shown, "the README's table of options was not found"
     assert shown == {name: str(settings[name]) for name in shown}
+
+
+SOURCES = {
+    path.relative_to(ROOT): path.read_text("utf-8")
+    for folder in ("tiny_graph_rag", "tests", "benchmarks", "docs", "examples")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".js")
+}
+PAGES_TO_READ = [
+    *READMES,
+    "CONTRIBUTING.md",
+    *(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")),
+]
+# Functions and settings of other programs; our entry point and files that readers write themselves.
+OTHERS = {"neighborhood", "_at_k", "storage.hardset_dir", "ranking.names"}
+READERS_OWN = {"main.py", "file.py", "my_rag.py", "test_fbeta.py"}
+
+
+@pytest.mark.parametrize("page", PAGES_TO_READ)
+def test_functions_files_and_settings_that_a_page_names_exist(page: str) -> None:
+    named = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", read(page), flags=re.S))
+    code = " ".join(text for path, text in SOURCES.items() if path.parts[0] == "tiny_graph_rag")
+    files = {path.name for path in SOURCES}
+    settings = {setting.full_name for setting in all_settings()}
+    sections = "|".join({name.partition(".")[0] for name in settings})
+    functions = {name for text in named for name in re.findall(r"^(_[a-z]\w+|\w+(?=\([^)]*\)$))", text)}
+    modules = {name for text in named for name in re.findall(r"(\w+\.(?:py|js))\b", text)}
+    values = {name for text in named for name in re.findall(rf"^((?:{sections})\.[a-z_]+)(?==|$)", text)}
+    assert {name for name in functions - OTHERS if not re.search(rf"\b{name}\b", code)} == set()
+    assert modules - READERS_OWN - files == set()
+    assert values - OTHERS - settings == set()
 
 
 def test_both_readmes_give_the_same_commands() -> None:
