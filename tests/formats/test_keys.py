@@ -184,10 +184,11 @@ def test_names_that_look_like_ids_are_said(own_folder: Path, names: tuple[str, s
         assert ("have names that look like ids: is there a table of names?" in notes) == is_said
 
 
-def test_passages_without_relations_may_have_ids_for_names(own_folder: Path) -> None:
-    rows = [{"_id": f"d{number}", "text": f"Dover lies {number} miles away."} for number in range(3)]
-    graph = read_graph(write(own_folder, "jsonl", rows))
-    assert (len(graph), graph.notes.lines()) == (3, [])
+@pytest.mark.parametrize(("id", "text"), [("_id", "text"), ("url", "body"), ("title", "body")])
+def test_passages_without_relations_may_have_ids_for_names(own_folder: Path, id: str, text: str) -> None:
+    rows = [{id: f"d{number}", "author": "Ann", text: f"It lies {number} miles away."} for number in range(3)]
+    graph = read_graph(write(own_folder, "json", rows))
+    assert (list(graph.entities.names), graph.notes.lines()) == (["d0", "d1", "d2"], [])
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])

@@ -269,7 +269,7 @@ def test_a_passage_that_contains_references_is_found_and_counts_once(files: Path
 
     same, notes = means("auto")
     assert same == [0, 0, 0]
-    assert "2 of 3 reference texts are part of one: evaluation.match=contains counts those" in notes
+    assert "2 of 3 reference texts are part of one: --set evaluation.match=contains counts those" in notes
     contained, notes = means("contains")
     # c2 holds two of three references and is one relevant passage; 지아는 팀장이다 is not found.
     assert contained == pytest.approx([2 / 3, 1 / 2, 1 / 5])

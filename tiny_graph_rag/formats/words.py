@@ -305,5 +305,5 @@ TARGET_END = _keys("target tgt_id target_entity_id target_id target_node_id tail
 RELATION_TYPES = _keys("type relationship_type relation_type relation relationship predicate label")
 ENTITY_NAMES = _keys("name entity_name entity title")
 PASSAGE_TEXTS = _keys("page_content text content chunk body")
-PASSAGE_IDS = _keys("id chunk_id node_id id_ doc_id document_id passage_id _id")
+PASSAGE_IDS = _keys("id chunk_id node_id id_ doc_id document_id passage_id _id url title")
 PASSAGE_SOURCES = _keys("source file_path file_name title")

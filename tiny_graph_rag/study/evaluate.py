@@ -212,7 +212,7 @@ def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Co
     return [
         t(
             "no returned passage is the same as a reference text, but {n} of {all} reference texts are part "
-            "of one: evaluation.match=contains counts those",
+            "of one: --set evaluation.match=contains counts those",
             n=_found(loosely),
             all=sum(map(len, loosely.ranks)),
         )
