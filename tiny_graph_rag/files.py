@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tiny_graph_rag.errors import InputError
-from tiny_graph_rag.inputs import refuse_device
+from tiny_graph_rag.inputs import piped, refuse_device
 from tiny_graph_rag.messages import said
 
 GZIP_MAGIC, PARQUET_MAGIC = b"\x1f\x8b", b"PAR1"
@@ -30,7 +30,7 @@ ON_DISK = 16  # times as much for a file that is mapped, not read
 
 def read_bytes(path: Path) -> bytes:
     """The file's content, unpacked when it is gzip; a pipe's until it ends. Raises InputError in words."""
-    with _opened(path, pipes=True) as stream:
+    with _opened(path) as stream:
         if not isinstance(stream, gzip.GzipFile):
             return stream.read()
         content = stream.read(_most_unpacked + 1)
@@ -69,16 +69,12 @@ def mapped(path: Path, *, private: bool = False) -> bytes | mmap.mmap:
 
 
 @contextlib.contextmanager
-def _opened(path: Path, *, pipes: bool = False) -> Iterator[BinaryIO | gzip.GzipFile]:
-    """The file from its start, a GzipFile where it is packed. pipes: also what can be read only once, all of
-    it now. Raises InputError in words, also for what reading it raises."""
+def _opened(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
+    """The file from its start, a GzipFile where it is packed. Raises InputError in words, also for what
+    reading it raises."""
     try:
         refuse_device(path)
-        with _stream(path) as file:
-            stream: BinaryIO = file
-            if pipes and not file.seekable():
-                stream = io.BytesIO(file.read(_most_unpacked + 1))
-                check_unpacked(path, len(stream.getbuffer()))
+        with _stream(path) as stream:
             is_packed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
             stream.seek(0)
             yield gzip.GzipFile(fileobj=stream) if is_packed else stream
@@ -91,8 +87,14 @@ _last_read: dict[Path, tuple[tuple[int, ...], bytes]] = {}  # of one file: when,
 
 def _stream(path: Path) -> io.BytesIO | io.BufferedReader:
     """The file; of a small one its content, read once as long as it stays as it is: its format, its text and
-    its SHA-256 are then those of the same bytes."""
+    its SHA-256 are then those of the same bytes. A pipe's, given once, stays as long as the command runs."""
     found = path.stat()
+    if stat.S_ISFIFO(found.st_mode):
+        if path not in piped:
+            with path.open("rb") as pipe:
+                piped[path] = pipe.read(_most_unpacked + 1)
+            check_unpacked(path, len(piped[path]))
+        return io.BytesIO(piped[path])
     if not stat.S_ISREG(found.st_mode) or found.st_size >= MAPPED_FROM_BYTES:
         return path.open("rb")
     when = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

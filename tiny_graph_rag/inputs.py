@@ -14,11 +14,13 @@ from tiny_graph_rag.messages import listed, said
 # The inputs of the command that this process runs, and whether the user named them: `outputs` refuses to
 # write over them. Kept here, where every reader passes, so that no command can forget to list one.
 _inputs: dict[Path, bool] = {}
+piped: dict[Path, bytes] = {}  # what pipes among them gave, which they do only once
 
 
 def forget_inputs() -> None:
     """A command begins."""
     _inputs.clear()
+    piped.clear()
 
 
 def note_named(*paths: Path) -> None:

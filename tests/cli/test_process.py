@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -175,6 +176,19 @@ def test_results_go_through_a_pipe_and_leave_it_one(files: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert len(json.loads(received)["results"]) == 2
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.slow
+def test_graph_and_gold_set_are_read_from_pipes_as_from_files(files: Path) -> None:
+    """A pipe gives its bytes once, and a format is found out before a file is read."""
+    plain = program(files, *EVAL, "-o", "-", capture_output=True)
+    gold, graph = next(files.rglob("story-eval.jsonl")), next(files.rglob("story-KG.json"))
+    piped = f"--dataset <(gzip -c {gold}) -g <(cat {graph}) --skip-generation -o -"
+    line = f"{shlex.quote(sys.executable)} -m tiny_graph_rag eval {piped}"
+    done = subprocess.run(["bash", "-c", line], cwd=files, capture_output=True, timeout=HANGS, check=False)
+    assert done.returncode == 0, done.stderr
+    one, other = (json.loads(found)["summary"]["measures"] for found in (plain.stdout, done.stdout))
+    assert one == other
 
 
 def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_cli) -> None:

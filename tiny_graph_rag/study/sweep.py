@@ -200,6 +200,7 @@ def sweep(
         linked = _without_failures(trials.linked(varied))
         if variant is variants[0] and plan.without_seeds and seeds_are_no_answers(linked, judgments):
             variants.append(plan.without_seeds)
+        is_today = config.replaced(variant) == config  # but for its hops
         retriever = trials.retriever(varied)
         limits, starting = limits_of(graph, retriever, varied), retriever.starting(linked)
         is_limited = limits.walks and limits.strict
@@ -207,7 +208,7 @@ def sweep(
         asked = [measure for cutoff in plan.cutoffs for measure in plan.measures(cutoff)]
         for hops, run in trials.runs(varied, retriever, plan.hops):
             judged = trials.judged(linked, run, [plan.decide_by, *asked], varied)
-            if today is None and _is_today(variant, hops, config):
+            if today is None and is_today and hops in (None, config.retrieval.hops):
                 today = len(tried)
             first_of.append(len(settings))
             for cutoff in plan.cutoffs:
@@ -245,11 +246,6 @@ def sweep(
     }
     elapsed = time.perf_counter() - started
     return Sweep(graph, examples, config, plan, tuple(settings), recommended, tuple(first_of), elapsed)
-
-
-def _is_today(variant: Settings, hops: int | None, config: Config) -> bool:
-    """Whether a setting of the sweep is what the configuration has without it."""
-    return hops in (None, config.retrieval.hops) and config.replaced(variant) == config
 
 
 def _without_failures(linked: tuple[LinkedQuestion, ...]) -> tuple[LinkedQuestion, ...]:
