@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import shlex
 from pathlib import Path
 
@@ -18,7 +19,14 @@ from tiny_graph_rag.messages import figure
 from tiny_graph_rag.report.headline import headline, system_words
 from tiny_graph_rag.report.plain import cell_width, cut
 from tiny_graph_rag.report.tables import View, end_words, worst_questions
-from tiny_graph_rag.report.terminal import Console, CopiedLine, StrongLine, table_lines, wrapped
+from tiny_graph_rag.report.terminal import (
+    Console,
+    CopiedLine,
+    StrongLine,
+    joined_in_lines,
+    table_lines,
+    wrapped,
+)
 from tiny_graph_rag.report.terminal.screens import without_common_start
 from tiny_graph_rag.study.compare import align
 from tiny_graph_rag.study.results_file import read_system
@@ -307,3 +315,13 @@ def test_the_worst_are_those_below_1_and_undefined_is_no_loss() -> None:
     content["results"][0]["metrics"]["mrr"] = 0.1
     content["results"][2]["metrics"]["mrr"] = None
     assert worst_questions(content) == ("mrr", [1, 3, 0])
+
+
+@pytest.mark.parametrize("width", range(40, 81))
+def test_what_two_lines_have_no_room_for_is_counted(width: int) -> None:
+    parts = [f"measure{'x' * length} 0.5" for length in (3, 9, 1, 14, 6, 2)]
+    for count in range(1, len(parts) + 1):
+        lines = list(joined_in_lines(parts[:count], width))
+        more = re.search(r"(\d) more: --details$", lines[-1])
+        assert " ".join(lines).count("measure") + (int(more[1]) if more else 0) == count
+        assert max(map(len, lines)) <= width

@@ -276,3 +276,6 @@ def test_what_differs_is_noted_in_the_readers_language(run_cli, tmp_path) -> Non
     assert "그래프" in done.stdout
     assert "different graphs" not in done.stdout
     assert read_json("c.json")["notes"][0].startswith("the results come from different graphs")
+    three = write_results(tmp_path / "three-results.json", {"a": 1, "b": 1}, graph=None)
+    run_cli("compare", one, three, "-o", "./without.json", code=0)
+    assert read_json("without.json")["notes"] == [], "a run that was scored by names alone has no graph"

@@ -178,7 +178,7 @@ def compare(
     overall = corrected({"": found.pop("")})[""]
     found = corrected(found)
     notes = list(reasons)
-    if len({name.graph_sha256 for name in systems}) > 1:
+    if len({system.graph_sha256 for system in systems if system.graph_sha256}) > 1:
         notes.append(
             said(
                 "the results come from different graphs: the graph may be the cause of the difference, "

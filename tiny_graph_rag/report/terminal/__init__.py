@@ -103,17 +103,17 @@ def block_lines(blocks: Iterable[Block]) -> Iterator[Shown]:
 
 
 def joined_in_lines(parts: Sequence[str], width: int = SCREEN_WIDTH, most: int = 2) -> Iterator[str]:
-    """Parts between dots, as many as `most` lines of a screen hold, indented."""
+    """Parts between dots, as many as `most` lines of a screen hold, indented, and how many more there are."""
     lines = ["  "]
-    for number, part in enumerate(parts):
+    for number, part in enumerate(parts, start=1):
         longer = f"{lines[-1]} · {part}" if lines[-1].strip() else f"  {part}"
-        if cell_width(longer) <= width or not lines[-1].strip():
+        more = " · " + t("{n} more: --details", n=len(parts) - number + 1)
+        room = width if len(lines) < most or number == len(parts) else width - cell_width(more)
+        if cell_width(longer) <= room or not lines[-1].strip():
             lines[-1] = longer
         elif len(lines) < most:
             lines.append(f"  {part}")
         else:
-            more = t("{n} more: --details", n=len(parts) - number)
-            if cell_width(f"{lines[-1]} · {more}") <= width:
-                lines[-1] += f" · {more}"
+            lines[-1] += more
             break
     yield from (line for line in lines if line.strip())
