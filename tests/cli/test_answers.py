@@ -199,7 +199,8 @@ def test_a_dry_run_calls_nothing_and_counts_what_the_server_then_counts(
         return answer("점순", usage={"prompt_tokens": billed[-1], "completion_tokens": 1, "total_tokens": 0})
 
     with ChatServer(script) as server:
-        done, _ = ask(server, "--dry-run", "--model", "gpt-4.1-mini")
+        done, _ = ask(server, "--dry-run", "--model", "gpt-4.1-mini", "--save-run", "./run.trec")
+        assert not Path("run.trec").exists()
         assert server.requests == []
         (line,) = [line for line in done.stdout.splitlines() if "prompt tokens: " in line]
         counted = int(line.partition("prompt tokens: ")[2].split()[0].replace(",", ""))

@@ -15,7 +15,7 @@ import pytest
 from tests.formats.test_json_lists import read, told
 from tests.tools.workbook import workbook
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.graphs import located, read_graph
 from tiny_graph_rag.formats.graphs.base import Columns
 
 KNOWS = [("Ann", "knows", "Ben")]
@@ -615,3 +615,5 @@ def test_relations_next_to_those_that_are_named_are_told(own_folder: Path) -> No
         "1 table of relations next to it (not read; name the folder for all of them)"
         in graph.notes.lines()[0]
     )
+    both = read_graph(located("entities.csv,relations.csv", Path, own_folder))
+    assert not any("relations.csv" in line for line in both.notes.lines()), "it was read"

@@ -18,7 +18,7 @@ from tiny_graph_rag.answers.context import ContextMaker
 from tiny_graph_rag.answers.judge import Judging, judge_all
 from tiny_graph_rag.answers.records import Answer
 from tiny_graph_rag.answers.rubrics import Rubric, parse_judges
-from tiny_graph_rag.cli.asking import SHOWN_FAILURES, Model
+from tiny_graph_rag.cli.asking import Model
 from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError
@@ -36,6 +36,8 @@ from tiny_graph_rag.retrieval.candidates import Filters
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.answer_scores import summarise_answers
 from tiny_graph_rag.study.evaluate import Evaluation
+
+SHOWN_FAILURES = 5
 
 
 def prepare(

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import ServiceError
+from tiny_graph_rag.errors import SHOWN_PROBLEMS, ServiceError
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.messages import counted, said, t, verbatim
 
 if TYPE_CHECKING:
     from tiny_graph_rag.llm.base import Outcome
     from tiny_graph_rag.llm.chat import Chat, Tariff
-
-SHOWN_FAILURES = 5
 
 
 class Model(Struct, frozen=True):
@@ -139,4 +137,4 @@ class CommandLinker(Struct, frozen=True):
             self.model.say_paid()
         failed = [f"{question.id}: {question.error}" for question in linked if question.error is not None]
         if failed:
-            raise ServiceError(*map(verbatim, failed[:SHOWN_FAILURES]))
+            raise ServiceError(*map(verbatim, failed[:SHOWN_PROBLEMS]))

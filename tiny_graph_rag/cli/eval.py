@@ -113,7 +113,6 @@ def evaluate_command(
             evaluation = evaluate(
                 knowledge, examples, config, computed, shown, linker, retriever, every_kind=measures is None
             )
-    write_run(saved, evaluation, form)
     evaluation = replace(evaluation, decision=tried_by_eval(evaluation))
     found = summary(evaluation)
     flags = {flag: session.given[flag] for flag in (*RETRIEVING, *CUTTING, *PATCHING)}
@@ -134,6 +133,7 @@ def evaluate_command(
         session.show(details_lines(msgspec.json.decode(parts[0])))
     out.write(parts)
     out.tell("results")
+    write_run(saved, evaluation, form)
     failed = () if answering is None else answering.problems(evaluation)
     hold(session, gates, evaluation.summary, junit, failed)
 

@@ -154,9 +154,10 @@ def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGrap
     is_book = len(paths) == 1 and Head(paths[0]).is_worksheet
     rows = Rows(paths[0].parent if len(paths) > 1 else paths[0], "worksheets" if is_book else "tables")
     tables = [table for path in paths for table in tables_in(path, rows)]
-    for group in tables_beside(paths[0].parent) if len(paths) > 1 else ():
+    read = {path.resolve() for path in paths}
+    for group in tables_beside(paths[0].resolve().parent) if len(paths) > 1 else ():
         others = {file for file in group if says(bare_name(file))[0]}
-        for file in sorted(others - {*paths}) if {*paths} & ({*group} - others) else ():
+        for file in sorted(others - read) if read & ({*group} - others) else ():
             rows.flaw(UNREAD, file.name)
     if any(table.is_edges for table in tables):
         for table in (table for table in tables if table.is_edges is None):
