@@ -91,7 +91,7 @@ def test_what_is_not_there_is_offered_what_could_be_meant(
 def test_a_graph_and_a_gold_set_in_each_others_place_are_told(
     tale: Path, run_cli, gold: str, graph: str, hint: str
 ) -> None:
-    for command in ("eval --skip-generation", "validate"):
+    for command in ("eval --skip-generation", "validate", "recommend"):
         done = run_cli(command, "--dataset", gold, "-g", graph)
         assert (done.exit_code, done.stderr.count("\n")) == (2, 2)
         assert hint in done.stderr

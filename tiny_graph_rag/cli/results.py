@@ -53,10 +53,8 @@ def compare_command(
     gates = parse_drops(max_drop) if max_drop is not None else ()
     folder = Path(session.config.storage.results_dir)
     systems = [read_system(find_input(result, folder, "results file")) for result in results]
-    wanted = []
-    if measures:
-        named = [*parse_measures(measures), *(gate.measure for gate in gates)]
-        wanted = list(dict.fromkeys(map(str, named)))
+    named = [*parse_measures(measures), *(gate.measure for gate in gates)] if measures else []
+    wanted = list(dict.fromkeys(map(str, named)))
     out = Output.of(session, output, f"{_named(systems)}-comparison.json", report)
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     document = comparison_document(found, session.config, session.made())

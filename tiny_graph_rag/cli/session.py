@@ -157,7 +157,8 @@ class Session:
         """Questions that may come without references, those that `chosen` leaves."""
         from tiny_graph_rag.formats.gold.drafts import read_questions
 
-        return self.told(read_questions(source), chosen)
+        with hinting(source, GRAPH_SIGNS, said(GRAPH_HINT)):
+            return self.told(read_questions(source), chosen)
 
     def told(self, examples: EvalSet, chosen: Chosen | None = None) -> EvalSet:
         """Say what was noticed in a gold set; the questions of it that `chosen` leaves."""

@@ -148,7 +148,7 @@ def _moved_words(entry: Json) -> str:
 def _asked(patch: Json) -> Iterator[Row]:
     for entry in patch.get("ask", ()):
         lifts = entry.get("lifts", 0)
-        note = counted(lifts, "once added, {n} question improves", "once added, {n} questions improve")
+        note = counted(lifts, "an answer may improve {n} question", "an answer may improve {n} questions")
         yield Row("ask", entry["question"], note=note if lifts else "", ids=tuple(entry.get("questions", ())))
 
 
