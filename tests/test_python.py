@@ -129,6 +129,7 @@ def test_no_repr_floods_a_notebook(own_folder: Path) -> None:
         type(record).__name__: len(repr(record)) for record in records if hasattr(record, "__match_args__")
     }
     assert len(long) > 10
+    assert repr(found.examples) == "EvalSet('x-eval', 500 questions)"
     assert {name: length for name, length in long.items() if length > 2000} == {}
 
 

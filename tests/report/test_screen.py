@@ -113,6 +113,11 @@ def test_one_hop_is_no_hops_and_systems_are_told_apart() -> None:
     assert system_words({"kind": "sweep", "settings": settings}) == "bfs; bfs, exclude-seeds on"
 
 
+def test_the_address_of_a_model_says_nothing_of_who_retrieved() -> None:
+    changed = {"retrieval": {"retriever": "bfs"}, "openai": {"base_url": "http://127.0.0.1:1/v1"}}
+    assert system_words({"kind": "eval", "config": changed, "summary": {}}) == "bfs"
+
+
 SETS = {
     "en": ("conan-doyle-speckled-band-hardset", "conan-doyle-speckled-band-KG"),
     "ko": ("김유정-동백꽃-hardset", "김유정-동백꽃-KG"),

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.columns.arrays import short_repr
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
@@ -160,7 +159,8 @@ class EvalSet(Sequence[Example]):
         """One question that nobody has judged."""
         return cls((Example("query", text, (), judged=False),))
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return f"EvalSet({self.name!r}, {len(self):,} questions)"
 
     def __len__(self) -> int:
         return len(self.examples)

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 LEAST_OF_A_TAG = 5  # questions: a tag with fewer is no place to look first
 LONGEST_SUBJECT = 120  # characters of who retrieved
-NOT_NAMED = ("retriever", "hops", "latency_sample")  # named apart, or changing no figure
+NOT_NAMED = ("retriever", "hops", "latency_sample", "openai.base_url")  # named apart, or changing no figure
 
 
 def subject(content: Json) -> str:
