@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from tests.conftest import kg, read_json, write_gold
+from tests.conftest import kg, read_json, write_gold, write_kg
 from tiny_graph_rag import KnowledgeGraph, evaluate, load_graph, load_questions, sweep
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError
@@ -286,6 +286,15 @@ def test_passages_that_the_graph_does_not_have_are_named(tmp_path: Path) -> None
     result = evaluate(graph, load_questions(asked), measures="passages:recall@5")
     assert list(result.means.values()) == [pytest.approx(3 / 4)]
     assert "1 reference passage is not in the graph and counts as missed" in " ".join(result.evaluation.notes)
+
+
+def test_that_passages_alone_count_is_said_with_their_questions(own_folder: Path, run_cli) -> None:
+    """One question of two says which passage it needs: its figures stand for that one alone."""
+    write_kg(own_folder / "k.json", ["Ada"])
+    asked = [{"query": "Who is Ada?", "reference_texts": ["Ada writes."]}, {"query": "Who?", "answer": "Ada"}]
+    write_gold(own_folder / "asked.jsonl", *asked)
+    done = run_cli("eval --dataset asked.jsonl -g k.json --skip-generation", code=0)
+    assert "no question has reference entities; the passages of 1 question count" in done.stdout
 
 
 def test_score_of_the_saved_run_is_the_same_for_every_kind(

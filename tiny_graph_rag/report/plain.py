@@ -191,7 +191,9 @@ def without_gold(part: Json) -> str:
         return ""
     has_passages = any(measure.startswith("passages:") for measure in part["measures"])
     if has_passages and part["without_gold"] == part["questions"]:
-        return t("no question has reference entities; their passages are scored")
+        scored = max(mean["n"] for mean in part["measures"].values())
+        n = counted(scored, "{n} question", "{n} questions")
+        return t("no question has reference entities; the passages of {n} count", n=n)
     empty, failed = part.get("rightly_empty", 0), part.get("failed_without_gold", 0)
     sentence = counted(
         part["without_gold"],

@@ -120,10 +120,7 @@ def _remarks(summary: Json) -> Iterator[str]:
         )
     elif not all(mean["reliable"] for mean in summary["measures"].values()):
         lines.append(t("? unreliable: too few questions affect this number"))
-    if any(":" not in name for name in summary["measures"]):
-        lines.append(without_gold(summary))
-    if summary["failed"]:
-        lines.append(failed_words(summary["failed"]))
+    lines += [without_gold(summary), failed_words(summary["failed"]) if summary["failed"] else ""]
     unlinked = summary.get("not_recognised")
     if unlinked:
         lines.append(
