@@ -163,10 +163,12 @@ class Result:
     def to_pandas(self) -> pandas.DataFrame:
         """A row a question: id, query, tags, a column a measure (NaN where undefined), the names that were
         missed. Raises MissingExtraError without pandas."""
-        from tiny_graph_rag.report.json.results import confusion
+        from tiny_graph_rag.study.waterfall import Verdict
 
         found, examples = self.evaluation, self.evaluation.examples
-        missed = [confusion(found, row)[2] for row in range(len(examples))]
+        is_missed = found.explanation.diagnosis.verdicts != Verdict.HIT
+        items = zip(found.judgments.item_offsets, found.judgments.references, strict=False)
+        missed = [[one.name for one in its if is_missed[first + one.item]] for first, its in items]
         columns = {
             "query": [question.query for question in examples],
             "tags": [list(question.tags) for question in examples],

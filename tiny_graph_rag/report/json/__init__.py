@@ -5,9 +5,13 @@ what every file begins with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import astuple
 
 from tiny_graph_rag.results import Cost, Ranked, Reason, Seed, Step, encoded
 from tiny_graph_rag.run import NO_STEP, Run
@@ -91,7 +95,12 @@ class Spelled:
         self.graph = graph
         self.ids: Remembered[str] = Remembered(graph.entities.ids.__getitem__)
         self.names: Remembered[str] = Remembered(graph.entities.names.__getitem__)
-        self._relations: Remembered[tuple[int, int, str]] = Remembered(self._relation)
+        self.cost = lru_cache(1 << 14)(  # of its parts; many entities have the same
+            lambda *parts: Cost(*(part / MILLION for part in (sum(parts), *parts)))
+        )
+        known = graph.relations  # memory views give Python single numbers faster than arrays do
+        self._sources, self._targets = known.sources.data, known.targets.data
+        self._types, self._codes = known.types.names, known.types.codes.data
 
     @property
     def mentioned(self) -> list[int]:
@@ -107,33 +116,19 @@ class Spelled:
         steps = []
         for row in reversed(relations):
             if row != NO_STEP:
-                source, target, type = self._relations[row]
+                source, target = self._sources[row], self._targets[row]
                 before = source if target == entity else target
+                type = self._types[self._codes[row]]
                 steps.append(Step(self.ids[before], type, self.ids[entity], target == entity))
                 entity = before
         steps.reverse()
         return steps
 
-    def _relation(self, row: int) -> tuple[int, int, str]:
-        """A relation's ends and type."""
-        known = self.graph.relations
-        return int(known.sources[row]), int(known.targets[row]), known.types[row]
-
 
 def linked_seeds(linked: LinkedQuestion, spelled: Spelled) -> list[Seed]:
-    """A question's seeds."""
-    return [
-        Seed(
-            spelled.ids[seed.entity],
-            spelled.names[seed.entity],
-            seed.mention,
-            seed.start,
-            seed.end,
-            seed.rule,
-            seed.weight,
-        )
-        for seed in linked.seeds
-    ]
+    """A question's seeds, with what else is known of each in the order of its fields."""
+    ids, names = spelled.ids, spelled.names
+    return [Seed(ids[seed.entity], names[seed.entity], *astuple(seed)[1:]) for seed in linked.seeds]
 
 
 def ranking(
@@ -149,18 +144,14 @@ def ranking(
     """
     written = run.rows(question)
     rows = slice(written.start, min(written.stop, written.start + most))
-    entities, scores, hops = (column[rows].tolist() for column in (run.entities, run.scores, run.hops))
-    ranked = [
-        Ranked(spelled.ids[entity], spelled.names[entity], score, hop)
-        for entity, score, hop in zip(entities, scores, hops, strict=True)
-    ]
-    if run.parts is not None:
-        for one, costs in zip(ranked, run.parts[rows].tolist(), strict=True):
-            one.cost = Cost(*(cost / MILLION for cost in (sum(costs), *costs)))
-    if run.walks is not None:
-        for one, entity, walk in zip(ranked, entities, run.walks[rows].tolist(), strict=True):
-            one.walk = spelled.path(entity, walk)
-            one.hop = len(one.walk) or one.hop
-    for one, parts in zip(ranked, reasons, strict=False):
-        one.reasons = list(parts)
+    columns = (run.entities, run.scores, run.hops, run.parts, run.walks)
+    lists = (repeat(None) if column is None else column[rows].tolist() for column in columns)
+    ranked = []
+    for entity, score, hop, parts, walk in zip(*lists, strict=False):
+        cost = UNSET if parts is None else spelled.cost(*parts)
+        path = UNSET if walk is None else spelled.path(entity, walk)
+        hop = len(path or ()) or hop
+        ranked.append(Ranked(spelled.ids[entity], spelled.names[entity], score, hop, cost, path))
+    for one, its_reasons in zip(ranked, reasons, strict=False):
+        one.reasons = list(its_reasons)
     return ranked

@@ -37,7 +37,7 @@ from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, Verdict
 
 EXPLAINED = ("verdicts", "oracle_recall", "waterfall", "waterfall_by_tag", "ties")
-VERDICTS = tuple(map(str, Verdict))
+VERDICTS, HIT = tuple(map(str, Verdict)), str(Verdict.HIT)
 OWN_FIELDS = ("error", "answer", "context", "usage")
 
 
@@ -147,7 +147,8 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
     config, example = evaluation.config, evaluation.examples[row]
     written = config.evaluation.shown_ranks
     reasons = () if evaluation.reasons is None else evaluation.reasons[row]
-    right, wrong, missed = confusion(evaluation, row)
+    right, wrong = top_entities(evaluation, row)
+    references = references_of(evaluation, row, written, spelled)
     return Question(
         id=example.id,
         query=example.query,
@@ -158,11 +159,11 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
         linked=linked_seeds(evaluation.linked[row], spelled),
         **_of_others(evaluation, row, spelled),
         ranked=ranking(evaluation.run, row, written, spelled, reasons),
-        references=references_of(evaluation, row, written, spelled),
-        metrics={str(measure): float(column[row]) for measure, column in evaluation.scores.items()},
+        references=references,
+        metrics={str(measure): column.item(row) for measure, column in evaluation.scores.items()},
         tp=[spelled.names[entity] for entity in right],
         fp=[spelled.names[entity] for entity in wrong],
-        fn=missed,
+        fn=[reference.name for reference in references if reference.verdict != HIT],
         latency_seconds=float(evaluation.latency.seconds[row]),
     )
 
@@ -196,19 +197,13 @@ def _reference(reference: Relation | str) -> dict[str, str]:
     return {name: getattr(reference, name) for name in ("source", "target", "type", "id")}
 
 
-def confusion(evaluation: Evaluation, row: int) -> tuple[list[int], list[int], list[str]]:
-    """The entities that the first k of a question hold correctly and wrongly, and the references missed."""
-    judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
-    references = evaluation.judgments.references
-    rows = slice(*references.offsets[row : row + 2].tolist())
-    pairs = zip(references.codes[rows].tolist(), references.items[rows].tolist(), strict=True)
+def top_entities(evaluation: Evaluation, row: int) -> tuple[list[int], list[int]]:
+    """The entities that the first k of a question hold correctly and wrongly."""
+    judged, cutoff, ranked = evaluation.judged, evaluation.config.evaluation.top_k, evaluation.run.entities
     ranks = list(zip(judged.rows[row, :cutoff].tolist(), judged.items[row, :cutoff].tolist(), strict=True))
-    ranked, first_item = evaluation.run.entities, int(evaluation.judgments.item_offsets[row])
-    filled = {item - first_item for _, item in ranks if item != NO_ITEM}
     return (
         [int(ranked[place]) for place, item in ranks if item != NO_ITEM],
         [int(ranked[place]) for place, item in ranks if item == NO_ITEM and place != NO_ROW],
-        [references.named[code].name for code, item in pairs if item not in filled],
     )
 
 
