@@ -180,6 +180,7 @@ SHORT = 3  # letters of articles and prepositions, at most
 LISTED = 2 / 3  # of a text's words: German and Dutch share fewer with English, questions in English have more
 
 
+@lru_cache(1 << 12)  # questions without their seeds are often the same
 def is_in_listed_language(text: str) -> bool:
     """Whether we know the function words of a text's language: whether most of its words are Korean, or
     English by the dictionary. Words with a capital inside the text are names and tell nothing. Short
