@@ -183,23 +183,30 @@ def shortest_paths(
     Targets that no path reaches are left out; a seed has the empty path. rank: as in `paths_back`.
     """
     front, back = BreadthFirst(adjacency), BreadthFirst(adjacency)
-    levels, paths = np.zeros(len(front.seen), np.int32), {}
+    near: list[int] = []
+    ways: list[tuple[list[int], list[NDArray[np.int32]]]] = []  # targets, and the levels on paths to them
     for target, hops in zip(targets, _hops_of(front, back, seeds, np.asarray(targets)), strict=True):
-        if hops == NOT_REACHED:
-            continue
-        marked = [front.level(depth) for depth in range(front.depth + 1)]
-        if hops > front.depth:  # both ends have met: of those near the target what lies on a path
-            marked[-1] = meeting = back.last[front.seen[back.last] > 0]
+        if 0 <= hops <= front.depth:
+            near.append(target)
+        elif hops != NOT_REACHED:  # both ends have met: of those near the target what lies on a path
+            marked = [front.level(depth) for depth in range(front.depth)]
+            marked.append(meeting := back.last[front.seen[back.last] > 0])
             for depth in range(back.depth - 1, -1, -1):
                 meeting = adjacency.neighbours[slots_of(adjacency.indptr, meeting)[1]]
                 meeting = unique(meeting[found_in(np.sort(back.level(depth)), meeting)])
                 marked.append(meeting)
+            ways.append(([target], marked))
+    ways.append((near, [front.level(depth) for depth in range(front.depth + 1)]))
+    levels, paths = np.zeros(len(front.seen), np.int32), {}
+    for reached, marked in ways:
         for depth, level in enumerate(marked):
             levels[level] = depth + 1
-        paths[target] = paths_back(adjacency, levels, np.array([target]), rank, hops)[0].tolist()
+        walks = paths_back(adjacency, levels, np.array(reached, np.int32), rank, len(marked) - 1)
+        for target, walk in zip(reached, walks, strict=True):
+            paths[target] = walk[walk != NO_RELATION].tolist()
         for level in marked:
             levels[level] = 0
-    return paths
+    return {target: paths[target] for target in targets if target in paths}
 
 
 def paths_back(
@@ -245,8 +252,8 @@ def _hops_of(
 ) -> Iterator[int]:
     """Of each target the hops from its nearest seed, or NOT_REACHED; `back` searches the relations backwards.
 
-    The level with fewer slots grows. Where hops exceed front.depth, the last levels of both ends have just
-    met.
+    The level with fewer slots grows, in front for all targets that are left. Where hops exceed front.depth,
+    the last levels of both ends have just met.
     """
     front.begin(seeds)
     hops = np.where(front.seen[targets] > 0, 0, NOT_REACHED)
@@ -254,7 +261,8 @@ def _hops_of(
         if hops[row] == NOT_REACHED:
             back.begin(targets[row])
         while hops[row] == NOT_REACHED and len(front.last) and len(back.last):
-            if front.ahead <= back.ahead + SLOTS_A_LEVEL:
+            left = np.count_nonzero(hops == NOT_REACHED)
+            if front.ahead <= left * (back.ahead + SLOTS_A_LEVEL):
                 met = back.seen[front.grow()]
                 reached = (hops == NOT_REACHED) & (front.seen[targets] > 0)
                 hops[reached] = front.depth

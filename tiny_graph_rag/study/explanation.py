@@ -118,11 +118,12 @@ def from_gold_seeds(
     retriever: Retriever,
     linked: Sequence[LinkedQuestion],
     gold: Sequence[LinkedQuestion],
+    seeds: Sequence[tuple[set[int], set[int]]],
     rows: NDArray[np.int64],
     found: Diagnosis,
 ) -> GoldSeeds | None:
     """rows: the questions with gold that name their seeds; None where there are none. Those whose gold seeds
-    are others than linked are retrieved again."""
+    are others than linked are retrieved again. seeds: of each question, linked by name and gold ones."""
     if not len(rows):
         return None
     other = [row for row in rows.tolist() if _weights(gold[row]) != _weights(linked[row])]
@@ -130,11 +131,9 @@ def from_gold_seeds(
     if len(other) <= ASKED_AGAIN:
         asked = [gold[row] for row in other]
         ideal = _again(trials, asked, other, retriever.retrieve(asked), found).waterfalls({"": rows})[""]
-    named = [{seed.entity for seed in linked[row].named} for row in rows.tolist()]
-    given = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
-    common = [len(one & two) for one, two in zip(named, given, strict=True)]
-    precision = [c / len(one) for c, one in zip(common, named, strict=True) if one]
-    recall = [c / len(two) for c, two in zip(common, given, strict=True) if two]
+    pairs = [seeds[row] for row in rows.tolist()]
+    precision = [len(named & meant) / len(named) for named, meant in pairs if named]
+    recall = [len(named & meant) / len(meant) for named, meant in pairs if meant]
     return GoldSeeds(
         len(rows),
         mean_of(np.array(precision)).mean,
@@ -184,11 +183,7 @@ def unlinked_questions(
     without = [row for row in rows if not linked[row].named]
     if not without:
         return None
-    return NotRecognised(
-        len(without),
-        len(rows),
-        sum(bool(linked[row].by_text) for row in without),
-    )
+    return NotRecognised(len(without), len(rows), sum(bool(linked[row].by_text) for row in without))
 
 
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
@@ -246,20 +241,19 @@ def explain(
     cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
     relevant = judgments.relevant
     gold = gold_links(graph, trials.names, examples.examples, linked)
-    given = [question.seed_entities is not None for question in examples]
     found = diagnose(graph, linked, run, judgments, judged, limits, cutoff)
     parts = {"": np.arange(len(relevant)), **rows_by_tag([example.tags for example in examples])}
     as_run = found.waterfalls(parts)[""]
     gold_seeds, unlinked = None, None
-    is_misnamed = np.zeros(len(relevant), dtype=bool)  # links to none of its gold seeds by name
-    for row, (one, other) in enumerate(zip(gold, linked, strict=True)):
-        seeds = {seed.entity for seed in one.seeds} if given[row] else set()
-        is_misnamed[row] = bool(seeds) and seeds.isdisjoint(seed.entity for seed in other.named)
+    named = ({seed.entity for seed in question.named} for question in linked)
+    seeds = [(its, {seed.entity for seed in one.seeds}) for its, one in zip(named, gold, strict=True)]
+    is_misnamed = np.array([bool(meant) and not named & meant for named, meant in seeds], dtype=bool)
     if limits.walks:
-        rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
+        given = np.array([question.seed_entities is not None for question in examples], dtype=bool)
+        rows = np.flatnonzero(given & (relevant > 0))
         if limits.strict:
             found = causes(found, reached_by_names(trials, linked, run, found, config), is_misnamed)
-        gold_seeds = from_gold_seeds(trials, retriever, linked, gold, rows, found)
+        gold_seeds = from_gold_seeds(trials, retriever, linked, gold, seeds, rows, found)
         if config.retrieval.linker not in ("gold", "none"):
             unlinked = unlinked_questions(examples.examples, questions, relevant)
     by_tag = found.waterfalls(parts)
