@@ -85,8 +85,8 @@ class References(Sequence[tuple[Reference, ...]]):
     @property
     def unresolved(self) -> list[str]:
         """The names that no entity has, each once, in the order of the gold set."""
-        occur = np.argsort(distinct(self.codes)[1])
-        named = map(self.named.__getitem__, distinct(self.codes)[0][occur].tolist())
+        codes, firsts = distinct(self.codes)
+        named = map(self.named.__getitem__, codes[np.argsort(firsts)].tolist())
         return list(dict.fromkeys(reference.name for reference in named if not reference.entities))
 
     def bearers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -105,6 +105,27 @@ class References(Sequence[tuple[Reference, ...]]):
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         grades, items, shares = self.grades[rows], self.items[rows], self.shares[rows]
         return References(offsets, self.named, self.codes[rows], grades, items, shares)
+
+    @classmethod
+    def resolved(cls, grades: Sequence[Mapping[str, int]], meanings: Meanings) -> References:
+        """grades: of each question name → grade. Of a question names that mean the same entities are one
+        item, and so are names that mean nothing and fold to the same."""
+        meant = {name: entities or fold(name) for name, (entities, _) in meanings.items()}
+        codes = {name: code for code, name in enumerate(meanings)}
+        items, shares = list[int](), list[bool]()
+        for its_meant in ([meant[name] for name in row] for row in grades):
+            names_of = Counter(its_meant)
+            item = {meaning: number for number, meaning in enumerate(names_of)}
+            items += [item[meaning] for meaning in its_meant]
+            shares += [names_of[meaning] > 1 for meaning in its_meant]
+        return cls(
+            np.cumsum([0, *map(len, grades)], dtype=np.int64),
+            [Named(name, *meaning) for name, meaning in meanings.items()],
+            np.array([codes[name] for row in grades for name in row], dtype=np.int32),
+            np.array([grade for row in grades for grade in row.values()], dtype=np.int32),
+            np.array(items, dtype=np.int32),
+            np.array(shares, dtype=bool),
+        )
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Reference]]) -> References:
@@ -233,9 +254,8 @@ def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
         | dict.fromkeys(question.highly_relevant_entities, HIGHEST)
         for question in examples
     ]
-    references = [references_of(row, meanings) for row in grades]
     irrelevant = [[entity for name in row for entity in meanings[name][0]] for row in bad]
-    return Judgments.of(references, universe, irrelevant)
+    return Judgments.of(References.resolved(grades, meanings), universe, irrelevant)
 
 
 def note_of_several(names: Iterable[str]) -> list[str]:
@@ -251,15 +271,3 @@ def note_of_several(names: Iterable[str]) -> list[str]:
             such=", ".join(several[:3]),
         )
     ]
-
-
-def references_of(grades: Mapping[str, int], meanings: Meanings) -> tuple[Reference, ...]:
-    """The references of a question. grades: name → grade. Names that mean the same entities are one item, and
-    so are names that mean nothing and fold to the same."""
-    meant = {name: meanings[name][0] or fold(name) for name in grades}
-    items = {meaning: item for item, meaning in enumerate(dict.fromkeys(meant.values()))}
-    names_of = Counter(meant.values())
-    return tuple(
-        Reference(name, grade, *meanings[name], items[meant[name]], names_of[meant[name]] > 1)
-        for name, grade in grades.items()
-    )

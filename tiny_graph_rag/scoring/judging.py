@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.resolve import Judgments, note_of_several, references_of
+from tiny_graph_rag.gold.resolve import Judgments, References, note_of_several
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex, entities_returned
 from tiny_graph_rag.language.folding import fold
@@ -228,7 +228,7 @@ def _on_graph(
             code = wanted.setdefault(fold(name), strangers.setdefault(name, len(strangers)))
             meanings[name] = ((len(graph) + code,), level)
     relevant_grades = [{name: grade for name, grade in row.items() if grade > 0} for row in graded]
-    references = [references_of(row, meanings) for row in relevant_grades]
+    references = References.resolved(relevant_grades, meanings)
     irrelevant = [[e for name in names for e in meanings[name][0]] for names in bad]
     lists = [run.rankings.get(question.id, []) for question in questions]
     rankings = [[meanings_of(place)[0] for place in places] for places in lists]
