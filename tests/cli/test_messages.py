@@ -97,6 +97,13 @@ def test_a_graph_and_a_gold_set_in_each_others_place_are_told(
         assert hint in done.stderr
 
 
+def test_questions_with_lists_of_entities_are_no_graph(tale: Path, run_cli) -> None:
+    (tale / "asked.jsonl").write_text('{"question": "Who?", "entities": ["Ann"]}\n' * 2, "utf-8")
+    done = run_cli("validate --dataset asked.jsonl -g tale-KG.json", code=2)
+    assert "references belong under 'reference_entities'" in done.stderr
+    assert "looks like a knowledge graph" not in done.stderr
+
+
 @pytest.mark.parametrize("command", [("query", "x"), ("visualize",), ("generate",), ("stats",)])
 def test_an_empty_graph_is_no_matter_of_retrieval(tale: Path, run_cli, command: tuple[str, ...]) -> None:
     (tale / "empty.json").write_text('{"entities": {}, "relationships": []}', "utf-8")

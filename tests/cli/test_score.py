@@ -364,7 +364,7 @@ BAD = [
     ("run", "", "run: the run is empty"),
     ("gold", "q1 0 d1 1\nq1 0 d1 2\n", "gold:2: document 'd1' has grade 2 here and 1 further up"),
     ("gold", "query_id,doc_id,score\nq1,d1,1\nq1,d1,0\n", "gold:3: document 'd1' has grade 0 here and 1"),
-    ("gold", '{"id": "q1", "entities": ["d1"]}\n', "gold:1: this looks like a run or a graph"),
+    ("gold", '{"id": "q1", "entities": ["d1"]}\n', "gold:1: this looks like a run (--run) or a graph (-g)"),
     ("gold", '[{"query": "who?"}]', "gold: 1 question without 'reference_entities'"),
     ("gold", "", "gold: the gold set is empty"),
     ("gold", "PAR1 and no more", "gold: can't be read as Parquet"),

@@ -35,8 +35,8 @@ if TYPE_CHECKING:  # a command loads only what it uses
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 STDOUT = "-"
 SECONDS_A_LINE = 10  # between two lines of progress where there is no terminal
-GRAPH_SIGNS = re.compile('"(?:entities|nodes)":|"relation|[Ss]ubject,|[Ss]ource,|주어,'.encode())
-GOLD_SIGNS = re.compile(rb'"(?:query|question)":')
+GRAPH_SIGNS = re.compile('(?s)(?!.*"que).*("entities|"nodes|"relation|ubject,|ource,|주어,)'.encode())
+GOLD_SIGNS = re.compile(rb'(?s).*"(query|question)":')  # which a graph has none of
 GRAPH_HINT = "the file looks like a knowledge graph; give that with -g, and the questions with --dataset"
 GOLD_HINT = "the file looks like a gold set; give that with --dataset, and the graph with -g"
 
@@ -310,4 +310,4 @@ def hinting(path: Path, signs: re.Pattern[bytes], hint: Said) -> Iterator[None]:
         yield
     except InputError as error:
         start = read_start(path, 4096) if path.is_file() else b""
-        raise type(error)(*error.problems, *([hint] if signs.search(start) else [])) from error
+        raise type(error)(*error.problems, *([hint] if signs.match(start) else [])) from error

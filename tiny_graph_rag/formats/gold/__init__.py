@@ -114,7 +114,7 @@ def detected(path: Path) -> str:
     if found is None and looks_like_a_run(head.first):
         raise DatasetError.at(
             f"{path.name}:1",
-            "this looks like a run or a graph, not like a gold set; is it meant as --run or -g?",
+            "this looks like a run (--run) or a graph (-g); references belong under 'reference_entities'",
         )
     if found is None:
         raise unknown_format(GOLD_FORMATS, head, "--gold-format", DatasetError)
