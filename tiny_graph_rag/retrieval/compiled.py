@@ -143,7 +143,8 @@ def walk_layers(
     for steps in range(1, hops + 1):
         bound, found = lowered(work, min(worst[steps - 1], worst[max(work.lowest, steps)]), found)
         opened, layer = open_states(work, hops - steps + 1, most, rows, layer, count, bound), count
-        rows, count, found = expand(work, hops - steps, most, rows, opened, count, bound, found)
+        later = worst[min(steps + 1, hops)] // work.of_total
+        rows, count, found = expand(work, hops - steps, most, rows, opened, count, bound, later, found)
         worst[steps], found = lowered(work, bound, found)
     return rows, count
 
@@ -166,12 +167,13 @@ def open_states(work: Work, left: int, most: int, rows: Rows, first: int, count:
 
 @compiled
 def expand(
-    work: Work, left: int, most: int, rows: Rows, opened: Ints, count: int, bound: int, found: int
+    work: Work, left: int, most: int, rows: Rows, opened: Ints, count: int, bound: int, later: int, found: int
 ) -> tuple[Rows, int, int]:
     """One step from the states `opened`, over at most so many slots of each. The states, how many there are
     then, and how many answers.
 
-    left: the steps after this one; count, found: how many states and answers there are before."""
+    left: the steps after this one; later: the highest total of interest with more steps; count, found: how
+    many states and answers there are before."""
     graph, prices, asked, memory = work.graph, work.prices, work.asked, work.memory
     first, least, ahead, highest = count, asked.least[left], asked.ahead[left + 1], bound // work.of_total
     due = work.wanted
@@ -207,7 +209,7 @@ def expand(
             total, key = cost + asked.end[filled] + pays_for_kind, NO_KEY
             if total <= highest and graph.returned[entity]:
                 key = key_of(work, entity, total, steps)
-            if key > bound and cost + least[filled] > highest:
+            if key > bound and cost + least[filled] > min(later, highest):
                 continue
             if left == 0 and not work.slack and key > memory.key[entity]:
                 continue

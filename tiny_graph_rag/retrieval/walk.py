@@ -170,8 +170,9 @@ class Layers:
                 np.minimum.at(least, ends.entity[is_answer], ends.total[is_answer])
                 if len(least) >= self.wanted:
                     bound = min(bound, np.partition(least, self.wanted - 1)[self.wanted - 1] + starts.slack)
-                leads_to = np.minimum(ends.total, ends.cost + asked.least[left, ends.mask])
-                layers.append(ends._replace(before=ends.before + done).of(leads_to <= bound))
+                leads_to = ends.cost + asked.least[left, ends.mask]
+                kept = (ends.total <= bound) | (leads_to <= min(bound, worst[min(steps + 1, hops)]))
+                layers.append(ends._replace(before=ends.before + done).of(kept))
                 worst[steps], looked, done = bound, looked + seen, done + len(layer.entity)
             done += len(layers[-1].entity)
         states = States(*(np.concatenate(columns) for columns in zip(*layers, strict=True)))
