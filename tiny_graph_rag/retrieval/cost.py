@@ -33,6 +33,7 @@ from tiny_graph_rag.columns.arrays import beyond, expanded, found_in, summed
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.text_index import MILLI, TextIndex
+from tiny_graph_rag.language.words import words_of
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.names import words_held
 from tiny_graph_rag.linking.question_words import (
@@ -110,7 +111,8 @@ class TextScores:
     def _stems(self, question: LinkedQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Of the words outside the question's mentions, and of those inside alone."""
         outside = content_stems_of(tokens(without_seeds(question))[0].values())
-        inside = content_stems_of(tokens(question.text)[0].values())
+        mentions = [seed.mention for seed in question.named if seed.start is not None]
+        inside = content_stems_of(word for mention in mentions for word, *_ in words_of(mention))
         return tuple(outside), tuple([stem for stem in inside if stem not in outside])
 
     def _by_words_of(self, stems: tuple[str, ...]) -> tuple[NarrowColumn, NarrowColumn]:

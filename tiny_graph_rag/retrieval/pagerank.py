@@ -126,7 +126,7 @@ def _home(seeds: Sequence[Seed]) -> Home:
 
 MASS = 1 << 30  # of one walk in all; a step divides it by whole weights
 STEPS = 4  # of a walk, whatever --hops is: it orders what was reached and adds nothing to it
-MOST_SLOTS = 1 << 15  # relations looked at in one step; a walk that would need more ends there
+MOST_SLOTS = 1 << 13  # relations looked at in one step; a walk that would need more ends there
 UNSEEN = 0.01  # of the mass, divided by the number of entities: what an entity never visited counts as
 LONGEST_NAME = 10  # stems; what is longer is a sentence
 MOST_OF_ONE_NAME = 10  # entities; a name of more of them says little
