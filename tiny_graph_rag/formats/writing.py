@@ -12,10 +12,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape  # that of xml.sax brings along all that opens URLs
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 from msgspec import Struct
@@ -156,11 +156,12 @@ def _text(value: Any) -> str:
         value = SEPARATOR.join(value)
     elif not isinstance(value, str):
         value = _json(value)
-    return escape(NO_XML.sub("\ufffd", value))
+    return escape(NO_XML.sub("\ufffd", value), quote=False)
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(NO_XML.sub("\ufffd", text), {"\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
+    quoted = escape(NO_XML.sub("\ufffd", text)).translate({9: "&#9;", 10: "&#10;", 13: "&#13;"})
+    return f'"{quoted}"'
 
 
 def _lost_in_triples(graph: KnowledgeGraph) -> list[str]:

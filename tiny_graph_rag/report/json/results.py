@@ -144,8 +144,7 @@ def _own_summary(evaluation: Evaluation) -> dict[str, Any]:
 
 def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
     """One object of `results`."""
-    config, example = evaluation.config, evaluation.examples[row]
-    written = config.evaluation.shown_ranks
+    example, written = evaluation.examples[row], evaluation.config.evaluation.shown_ranks
     reasons = () if evaluation.reasons is None else evaluation.reasons[row]
     right, wrong = top_entities(evaluation, row)
     references = references_of(evaluation, row, written, spelled)
