@@ -9,7 +9,7 @@ import os
 import sys
 
 INTERRUPTED, TERMINATED = 130, 143  # 128 + the signal's number, as shells count
-STOPPED = "interrupted; nothing was overwritten"
+STOPPED, RESUMED = "interrupted; nothing was overwritten", "; --resume goes on"
 
 
 def _leave_folder_out() -> None:
@@ -60,7 +60,7 @@ def _finish(code: object) -> None:
         gc.freeze()  # the process goes, and what it holds with it: to search that for waste takes some 30 ms
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done or given up: the interpreter may end in peace
     if code == INTERRUPTED:
-        print(STOPPED, file=sys.stderr)
+        print(STOPPED + RESUMED * ("eval" in sys.argv[1:]), file=sys.stderr)
     if isinstance(code, int) and code in (INTERRUPTED, TERMINATED):
         # The interpreter's own end would wait for threads that nobody can stop.
         for stream in (sys.stdout, sys.stderr):
