@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
 MENTIONS = 8  # that count singly; more of them are taken as one
-KEPT_CELLS = 1 << 22  # entities and relations of the readings for which it is kept what they ask for
+KEPT_CELLS = 1 << 25  # entities and relations of the readings for which it is kept what they ask for
 
 
 Read = tuple[LinkedQuestion, Reading]
