@@ -95,4 +95,4 @@ def test_keywords_of_relations_are_text_too(tmp_path: Path, keywords: str | list
     index = TextIndex(read_graph(tmp_path / "a-KG.json"))
     (stem,) = content_stems("herrings")
     assert index.bits(stem).entities.tolist() == [0, 1]
-    assert index.relations(stem).tolist() == [0]
+    assert index.holding(stem, index.told)[0].tolist() == [0]

@@ -325,3 +325,55 @@ IN_KOREAN |= {"Norland": "노를란드", "Vestria": "베스트리아", "Sudmark"
 @pytest.mark.parametrize("names", KOREAN_NAMES)
 def test_it_does_in_korean_too_whatever_language_the_types_are_in(names: str) -> None:
     assert wrong(ASKED_IN_KOREAN, KOREAN_NAMES[names], IN_KOREAN) == {}
+
+
+DEEDS = KnowledgeGraph.from_triples(
+    [
+        *(("Ada", "FOUNDED", "Lumen"), ("Tarn", "ACQUIRED", "Lumen"), ("Lumen", "PRODUCES", "Lamp")),
+        *(("Ada", "OWNS", "Fair Lane"), ("Ada", "BORN_IN", "Galba"), ("Ivo", "PAINTED", "Dusk")),
+        *(("Seva", "FLOWS_THROUGH", "Galba"), ("Galba", "LOCATED_IN", "Norland"), ("Ivo", "MARRIED", "Ada")),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which company acquired Lumen?", "Tarn"),
+        ("Which woman founded Lumen?", "Ada"),
+        ("What company did Ada found?", "Lumen"),
+        ("What does Ada own?", "Fair Lane"),
+        ("Which painter painted Dusk?", "Ivo"),
+        ("What river flows through Galba?", "Seva"),
+        ("What does Lumen produce?", "Lamp"),
+        ("Which country is Galba located in?", "Norland"),
+    ],
+)
+def test_the_verb_of_a_question_is_no_kind_of_answer(question: str, answer: str) -> None:
+    assert ask(DEEDS, question, hops=2).names[0] == answer
+
+
+SAGA = KnowledgeGraph.from_triples(
+    [
+        *(("Kullervo", "isä", "Kalervo"), ("Kalervo", "veli", "Untamo"), ("Ilmarinen", "puoliso", "Neito")),
+        *(("Neito", "äiti", "Louhi"), ("Louhi", "asuinpaikka", "Pohjola"), ("Ilmarinen", "takonut", "Sampo")),
+        *(("Kyllikki", "asuinpaikka", "Saari"), ("Lemminkäinen", "puoliso", "Kyllikki")),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Missä Louhi asuu?", "Pohjola"),  # no word is like the relation's
+        ("Kenen vaimo on Kyllikki?", "Lemminkäinen"),
+        (
+            "Missä Lemminkäisen ihana nuori puoliso asui vanhempiensa luona?",
+            "Saari",
+        ),  # the second step is unread
+    ],
+)
+def test_words_that_no_relation_is_like_ask_for_one_all_the_same(question: str, answer: str) -> None:
+    names = ask(SAGA, question, hops=3).names
+    assert answer in names[:2]
+    assert names[0] not in question

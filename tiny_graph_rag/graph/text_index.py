@@ -37,9 +37,7 @@ from tiny_graph_rag.language.words import (
 )
 
 K1, B = 0.9, 0.4  # Anserini's: lengths count less, because an entity with many relations has more text
-# Weights of the fields, multiples of a half, so that sums are the same in any order. Equal ones did best over
-# our sets: own texts at two gain where they are all there is and lose where names are.
-OWN, TOLD, KIND, NEAR = 1.0, 1.0, 1.0, 1.0
+# All fields have one weight: own texts at two gain where they are all there is and lose where names are.
 TEXTS_READ = 200_000  # names and descriptions; an index over more would cost more memory than the graph
 KEYWORDS = "keywords"  # a detail of relations that says what they are about
 BEGINNING = 5  # letters that the forms of a Latin word have in common
@@ -155,23 +153,8 @@ class TextIndex:
         """idf of what so many entities have, in bits."""
         return math.log2(1 + (len(self.graph) - bearers + 0.5) / (bearers + 0.5))
 
-    def relations(self, stem: str) -> NDArray[np.int32]:
-        """Rows of the relations whose description holds the stem."""
-        return self._held(self.told, stem)[0]
-
-    def entities(self, stem: str) -> NDArray[np.int32]:
-        """Rows of the entities whose own text holds the stem."""
-        return self._held(self.own, stem)[0]
-
-    def named_with(self, stem: str) -> NDArray[np.int32]:
-        """Rows of the entities whose name holds the stem."""
-        return self._held(self.named, stem)[0]
-
-    def types(self, stem: str) -> NDArray[np.int32]:
-        """Relation types whose name holds the stem."""
-        return self._held(self.of_types, stem)[0]
-
-    def _held(self, postings: Postings, stem: str) -> Field:
+    def holding(self, stem: str, postings: Postings) -> Field:
+        """Rows that hold the stem in the texts of these postings, and how often."""
         fields = [postings.of(number) for number in self.numbers(stem)]
         if len(fields) < 2:
             return fields[0] if fields else NOWHERE
@@ -183,8 +166,8 @@ class TextIndex:
         scores = self._known.get((stem, own))
         if scores is None:
             fields = self._own_fields(stem) if own else self._fields(stem)
-            entities, halves = summed(list(fields), len(self.graph))
-            often = halves / 2 / self._norm[entities]
+            entities, counts = summed(list(fields), len(self.graph))
+            often = counts / self._norm[entities]
             impact = self.rarity(len(entities)) * (K1 + 1) * often / (K1 + often)
             scores = Bits(entities.astype(np.int32), np.rint(impact * MILLI).astype(np.int64))
             if self._kept_rows > KEPT_ROWS:
@@ -194,29 +177,29 @@ class TextIndex:
         return scores
 
     def _own_fields(self, stem: str) -> Iterator[Field]:
-        """Entities, some of them more than once, and weighted counts in halves, field by field."""
+        """Entities, some of them more than once, and how often, field by field."""
         relations = self.graph.relations
-        rows, counts = self._held(self.own, stem)
-        yield rows, counts * int(2 * OWN)
-        told, counts = self._held(self.told, stem)
+        rows, counts = self.holding(stem, self.own)
+        yield rows, counts
+        told, counts = self.holding(stem, self.told)
         for ends in (relations.sources, relations.targets) if len(told) else ():
-            yield ends[told], counts * int(2 * TOLD)
+            yield ends[told], counts
 
     def _fields(self, stem: str) -> Iterator[Field]:
         """The own fields, then what stands around an entity: its neighbours' names, its relations' types."""
         relations, adjacency = self.graph.relations, self.graph.adjacency
         yield from self._own_fields(stem)
-        rows, counts = self._held(self.named, stem)
+        rows, counts = self.holding(stem, self.named)
         if len(rows):
             first = adjacency.indptr[rows]
             owner, slots = expanded(first, adjacency.indptr[rows + 1] - first)
-            yield adjacency.neighbours[slots], counts[owner] * int(2 * NEAR)
-        types = self.types(stem)
+            yield adjacency.neighbours[slots], counts[owner]
+        types, _ = self.holding(stem, self.of_types)
         if len(types):
             order, starts = self._by_type
             _, places = expanded(starts[types], starts[types + 1] - starts[types])
             described = order[places]
-            weights = np.full(len(described), int(2 * KIND))
+            weights = np.ones(len(described), dtype=np.int64)
             yield from ((ends[described], weights) for ends in (relations.sources, relations.targets))
 
     @cached_property

@@ -258,7 +258,7 @@ def likeness(one: str, other: str) -> int:
     if one == other:
         return SAME
     stems = stem(one), stem(other)
-    if stems[0] == stems[1]:
+    if stems[0] == stems[1] or one == lemma(other) or other == lemma(one):  # found as founded
         return SAME_STEM
     first, second = beginning(one), beginning(other)
     shared = max(SHARED_PREFIX, (max(len(first), len(second)) + 1) // 2)

@@ -138,7 +138,7 @@ class NameAndTextLinker(NameLinker):
         found: dict[tuple[int, int], set[int]] = {}
         for place, (word, _, _) in enumerate(words):
             stem = content_stem(word)
-            bearers = self.index.named_with(stem) if stem is not None else NO_ROWS
+            bearers = self.index.holding(stem, self.index.named)[0] if stem is not None else NO_ROWS
             for entity in bearers.tolist() if len(bearers) <= MOST_BEARERS else ():
                 name = [own for own, _, _ in words_of(self.graph.entities.names[entity])]
                 for first in [place - offset for offset, own in enumerate(name) if likeness(own, word)]:

@@ -17,7 +17,7 @@ from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
 from tiny_graph_rag.language.folding import folded_letters, scripts_of
-from tiny_graph_rag.language.function_words import without_requests
+from tiny_graph_rag.language.function_words import VERBS, without_requests
 from tiny_graph_rag.language.kinds import (
     KINDS_ASKED,
     NO_RELATIONS,
@@ -41,6 +41,7 @@ from tiny_graph_rag.language.words import (
     is_korean,
     is_question_word,
     likeness,
+    singular,
     stem,
     words_of,
     words_of_name,
@@ -95,12 +96,18 @@ def question_word(words: dict[int, str], seeds: list[int]) -> int | None:
     return asking[-1] if asking else last if last is not None and asked_kind(words[last]) else None
 
 
-def noun_asked_for(words: dict[int, str], asking: int | None) -> frozenset[int]:
-    """Places of the words that name the kind of thing asked for: which *animal*, 무슨 *짐승*."""
+def noun_asked_for(words: dict[int, str], asking: int | None, seeds: list[int]) -> frozenset[int]:
+    """Places of the words that name the kind of thing asked for: which *animal*, 무슨 *짐승*. What leads to a
+    seed that ends the question is its verb: which *painter* painted it, what flows through it."""
     if asking is None or not words[asking].startswith(NOUN_FOLLOWS):
         return frozenset()
     behind = takewhile(lambda place: place in words and not is_function_word(words[place]), count(asking + 1))
-    return frozenset(islice(behind, 1 if is_korean(words[asking]) else NOUN_WORDS))
+    if is_korean(words[asking]):
+        return frozenset(islice(behind, 1))
+    nouns = list(behind)
+    rest = [word for place, word in words.items() if place > asking + len(nouns)]
+    leads_on = max(seeds, default=0) > asking and VERBS.isdisjoint(rest) and all(map(is_function_word, rest))
+    return frozenset(nouns[: len(nouns) - leads_on][:NOUN_WORDS])
 
 
 def is_evidence(word: str, *, asks: bool = False) -> bool:
@@ -183,7 +190,7 @@ class RelationWords:
 
     def _ways(self, word: str) -> Iterator[tuple[int, int, int]]:
         """(weight, place in its name, type) of all that a word may stand for."""
-        if not is_function_word(word):
+        if word == "own" or not is_function_word(word):  # that one is a verb as well
             for other in {other for key in _likely_shared(word) for other in self._sharing.get(key, ())}:
                 weight = self._weight[likeness(word, other)]
                 yield from ((weight, place, type_) for type_, place in self._holders[other] if weight)
@@ -197,8 +204,12 @@ class RelationWords:
     def kinds_named(self, word: str) -> list[int]:
         """The types whose targets a word names the kind of, as their last word: `plays_for_country`; none
         where types are free text."""
-        claims = self.claims(word).items() if self.is_vocabulary else ()
-        return [type_ for type_, (_, place) in claims if place == self.lengths[type_] - 1]
+        its = [(type_, place) for type_, (_, place) in self.claims(word).items()]
+        if not is_korean(word):  # what is PAINTED is no *painter*
+            its = [
+                held for form in (word, singular(word), f"{word}s") for held in self._holders.get(form, ())
+            ]
+        return [type_ for type_, place in its if self.is_vocabulary and place == self.lengths[type_] - 1]
 
     @property
     def is_vocabulary(self) -> bool:
@@ -273,7 +284,7 @@ def _forms(word: str) -> list[str]:
 def extent(text: str) -> int:
     """How long a text is, in letters of an alphabet: a syllable of Hangul is two, an ideograph three."""
     return sum(
-        3 if "\u3040" <= sign <= "\u9fff" else 2 if is_korean(sign) else 1
+        3 if "\u3400" <= sign <= "\u9fff" else 2 if is_korean(sign) else 1
         for sign in text
         if unicodedata.category(sign)[0] in "LMN"
     )
@@ -311,4 +322,4 @@ def _to_places(graph: KnowledgeGraph) -> list[int]:
 
 def _likely_shared(word: str) -> set[str]:
     """Two similar words share one of these: the stem, the first letters, or what a compound ends in."""
-    return {stem(word), beginning(word)[:SHARED_PREFIX], *map(stem, ends_of(word))}
+    return {word, stem(word), beginning(word)[:SHARED_PREFIX], *map(stem, ends_of(word))}

@@ -143,7 +143,8 @@ class TextScores:
         of_type = np.full(len(self.graph.relations.types.names) + 1, PLAIN)
         more: list[tuple[NDArray[np.int32], Column]] = []
         for stem in stems:
-            types, relations = self.index.types(stem), self.index.relations(stem)
+            types, _ = self.index.holding(stem, self.index.of_types)
+            relations, _ = self.index.holding(stem, self.index.told)
             if not len(types) and not len(relations):
                 continue
             if len(types) and len(relations):

@@ -127,7 +127,8 @@ class TextWords:
         relations = entities = NO_ROWS
         stem = content_stem(word)
         if stem is not None:
-            relations, entities = self.index.relations(stem), self.index.entities(stem)
+            relations, _ = self.index.holding(stem, self.index.told)
+            entities, _ = self.index.holding(stem, self.index.own)
         offsets = self.graph.entities.descriptions.offsets
         entities = entities[offsets[entities + 1] > offsets[entities]]
         count = self._count(types) + len(entities)
@@ -234,14 +235,16 @@ class Reader:
         if predicate is not None:  # where it *works* asks for no place besides
             mentions = [mention for mention in mentions if mention.places != [asking]]
         foreign: list[int] = []
-        if seeds and self.texts.is_bare:
+        if seeds:
             known = {type_ for mention in mentions for type_ in mention.types}
-            foreign = [type_ for type_ in self.types.foreign_to(masked, listed=listed) if type_ not in known]
-            if foreign and not listed:
-                mentions += self._unread(masked, words, mentions, foreign)
+            if self.texts.is_bare:
+                foreign = [code for code in self.types.foreign_to(masked, listed=listed) if code not in known]
+            if not listed and self.types.is_vocabulary:
+                unknown = [code for code in range(len(self.types.names)) if code not in known]
+                mentions += self._unread(masked, words, mentions, foreign or unknown)
             for mention in mentions:
                 mention.others = [type_ for type_ in foreign if type_ not in mention.types]
-        heads = noun_asked_for(words, asking)
+        heads = noun_asked_for(words, asking, seeds)
         for mention in mentions:
             mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
         most = 0 if listed else max((mention.weight for mention in mentions), default=0)
@@ -267,15 +270,16 @@ class Reader:
         return max(0, milli(self.ranking.unexplained) - milli(self.ranking.long_question) * beyond)
 
     def _unread(
-        self, masked: str, words: Mapping[int, str], mentions: Sequence[_Mention], foreign: list[int]
+        self, masked: str, words: Mapping[int, str], mentions: Sequence[_Mention], types: list[int]
     ) -> list[_Mention]:
         """In a language without a list, as many more mentions as the question is long for. Its longest words
-        that no type is like stand for them."""
+        that no type is like and no text holds stand for them."""
         claimed = {place for mention in mentions for place in mention.places}
-        free = sorted(set(words) - claimed, key=lambda place: (-len(words[place]), place))
+        free = [place for place in words if place not in claimed and not self.texts.find(words[place]).weight]
+        free.sort(key=lambda place: (-len(words[place]), place))
         missing = 1 + extent(masked) // LETTERS_OF_A_STEP - len(mentions)
         weight = milli(self.ranking.unknown_word)
-        return [_Mention(list(foreign), [place], weight, False) for place in free[: max(0, missing)]]
+        return [_Mention(list(types), [place], weight, False) for place in free[: max(0, missing)]]
 
     def _mentions(self, words: dict[int, str], *, listed: bool) -> list[_Mention]:
         """Types claim words in the order of how much of their name is covered. In a language without a list
