@@ -142,10 +142,8 @@ def ranking(
 
     reasons: by rank; fewer may be given than are written.
     """
-    written = run.rows(question)
-    rows = slice(written.start, min(written.stop, written.start + most))
-    columns = (run.entities, run.scores, run.hops, run.parts, run.walks)
-    lists = (repeat(None) if column is None else column[rows].tolist() for column in columns)
+    rows, columns = run.rows(question), (run.entities, run.scores, run.hops, run.parts, run.walks)
+    lists = (repeat(None) if column is None else column[rows][:most].tolist() for column in columns)
     ranked = []
     for entity, score, hop, parts, walk in zip(*lists, strict=False):
         cost = UNSET if parts is None else spelled.cost(*parts)

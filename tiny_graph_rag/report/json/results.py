@@ -219,6 +219,7 @@ def references_of(evaluation: Evaluation, row: int, written_ranks: int, spelled:
     wanted = {entity for reference in references for entity in reference.entities}
     first_ranks = run.entities[rows][: diagnosis.cutoff].tolist()
     above = [spelled.ids[entity] for entity in first_ranks if entity not in wanted]  # would have to make room
+    not_in_graph, no_seed, below_k = Verdict.NOT_IN_GRAPH, Verdict.NO_SEED, Verdict.RANKED_BELOW_K
     records = []
     for reference in references:
         verdict, entity, rank, hop, ranked_at = became[reference.item]
@@ -233,14 +234,14 @@ def references_of(evaluation: Evaluation, row: int, written_ranks: int, spelled:
             None if rank == NO_RANK else rank,
             None if hop == NOT_REACHED else hop,
         )
-        is_listed = verdict >= Verdict.RANKED_BELOW_K  # so is a hit
+        is_listed = verdict >= below_k  # so is a hit
         if is_listed and entity != NO_ENTITY:
             record.matched = spelling_of(spelled, entity, reference.name)
-        elif verdict == Verdict.NOT_IN_GRAPH:
+        elif verdict == not_in_graph:
             record.nearest = [near.name for near in explanation.nearest.get(reference.name, ())]
-        elif verdict == Verdict.NO_SEED:
+        elif verdict == no_seed:
             record.tried = list(evaluation.linked[row].tried)
-        if verdict == Verdict.RANKED_BELOW_K:
+        if verdict == below_k:
             record.above = above
         if (path := explanation.missed.get(first + reference.item)) is not None:
             record.path = spelled.path(entity, path)
