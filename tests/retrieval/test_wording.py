@@ -215,6 +215,28 @@ def test_in_a_language_without_a_list_a_named_entity_is_hardly_the_answer() -> N
     assert ranked(graph, "Missä emännän luona Aino käy?", hops=1)[-1][0] == "Aino"
 
 
+CLUBS = [
+    ("Ada Lind", "plays_in_club", "FC Norden"),
+    ("Ada Lind", "plays_for_country", "Arland"),
+    ("Bo Kern", "plays_in_club", "FC Norden"),
+    ("Bo Kern", "plays_for_country", "Cadia"),
+    ("FC Norden", "is_in_country", "Belmar"),
+    *((f"Player {number}", "plays_in_club", f"FC {number}") for number in range(20, 40)),
+    *((f"FC {number}", "is_in_country", "Cadia") for number in range(20, 40)),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Where is the club that Ada Lind plays for?", "Belmar"),  # *plays* is that club's verb
+        ("Which team has a player from Arland?", "FC Norden"),  # a team is a club
+    ],
+)
+def test_types_say_what_stands_at_their_end(question: str, answer: str) -> None:
+    assert ranked(graph_of(CLUBS), question)[0][0] == answer
+
+
 LIVES = [
     *(("Olga Brandt", "birthplace", "Arvika"), ("Rufus Zoric", "birthplace", "Galba")),
     *(("Lev Jansen", "birthplace", "Ilmen"), ("Mira Sato", "birthplace", "Arvika")),

@@ -67,6 +67,7 @@ def without_requests(words: Sequence[str]) -> Sequence[str]:
 AUXILIARIES = table("do does did")
 VERBS = AUXILIARIES | table("is are was were has have had")  # that may be all a sentence has
 ENGLISH_ADVERBS = table("where when how why")  # question words that ask by a verb
+RELATIVE = table("that which who whom")
 KOREAN_ADVERBS = ("어디", "언제", "왜", "어떻게", "곳은", "때는")
 
 HONORIFICS = table("""

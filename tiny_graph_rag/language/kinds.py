@@ -111,8 +111,9 @@ _ASKED = {
         "time date year day month century period era 시간 날짜 연도 시기 때"
     ),
 }
-# Kinds of things, but no relation to one: where something is asks for no country.
-NO_RELATIONS = table("city country town region family group organization man woman character")
+# Kinds of things, but no relation to one: where something is asks for no country where a type says place.
+KINDS_OF_PLACE = table("city country town region")
+NO_RELATIONS = KINDS_OF_PLACE | table("family group organization man woman character")
 KINDS_ASKED = frozenset[str]().union(*_ASKED.values())
 
 

@@ -20,6 +20,7 @@ from tiny_graph_rag.language.folding import folded_letters, scripts_of
 from tiny_graph_rag.language.function_words import VERBS, without_requests
 from tiny_graph_rag.language.kinds import (
     KINDS_ASKED,
+    KINDS_OF_PLACE,
     NO_RELATIONS,
     Kind,
     asked_kind,
@@ -202,14 +203,16 @@ class RelationWords:
             yield self._other_name, NO_WORD, type_
 
     def kinds_named(self, word: str) -> list[int]:
-        """The types whose targets a word names the kind of, as their last word: `plays_for_country`; none
-        where types are free text."""
+        """The types whose targets a word names the kind of, as their last word or one that means the same:
+        `plays_for_country` for *nation* and *where*; none where types are free text."""
         its = [(type_, place) for type_, (_, place) in self.claims(word).items()]
         if not is_korean(word):  # what is PAINTED is no *painter*
-            its = [
-                held for form in (word, singular(word), f"{word}s") for held in self._holders.get(form, ())
-            ]
-        return [type_ for type_, place in its if self.is_vocabulary and place == self.lengths[type_] - 1]
+            forms = (word, singular(word), f"{word}s")
+            its = [held for form in forms for held in self._holders.get(form, ())]
+        for other in synonyms(word) if kind_of_type(word) else asked_kind(word) & KINDS_OF_PLACE:
+            its += self._holders.get(other, [])
+        ends = {type_ for type_, place in its if place == self.lengths[type_] - 1}
+        return sorted(ends) if self.is_vocabulary else []
 
     @property
     def is_vocabulary(self) -> bool:

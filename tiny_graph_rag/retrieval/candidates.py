@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -222,13 +223,11 @@ class Candidates:
         self._levels[reached.entities] = 0
         return walks
 
-    @property
+    @cached_property
     def _backwards(self) -> Adjacency:
         """The relations that lead to an entity; the same as those from it unless one direction is walked."""
-        if not hasattr(self, "_back"):
-            both_ways = self.filters.out and self.filters.against
-            self._back = self.adjacency if both_ways else self.adjacency.reversed()
-        return self._back
+        both_ways = self.filters.out and self.filters.against
+        return self.adjacency if both_ways else self.adjacency.reversed()
 
 
 class ReturnedNames:

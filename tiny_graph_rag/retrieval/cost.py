@@ -98,22 +98,17 @@ class TextScores:
 
         memory: as of `RandomWalk.bits`.
         """
-        outside, inside = self._stems(question)
+        outside = tuple(content_stems_of(tokens(without_seeds(question))[0].values()))
+        mentions = [seed.mention for seed in question.named if seed.start is not None]
+        inside = content_stems_of(word for mention in mentions for word, *_ in words_of(mention))
         columns = np.zeros((3, len(self.graph)), np.int64)
         columns[:2] = self._by_words(outside)
-        mentioned = self.index.total(map(self._bits_of, inside))
+        mentioned = self.index.total(self._bits_of(stem) for stem in inside if stem not in outside)
         columns[0, mentioned.rows] += mentioned.sums * self._mentioned // MILLI
         for mention, times in Counter(mentions_of(question.starts)).items():
             at, bits = self.random_walk.bits((*mention, self._guide(outside)), memory)
             columns[2, at] += times * bits
         return columns
-
-    def _stems(self, question: LinkedQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Of the words outside the question's mentions, and of those inside alone."""
-        outside = content_stems_of(tokens(without_seeds(question))[0].values())
-        mentions = [seed.mention for seed in question.named if seed.start is not None]
-        inside = content_stems_of(word for mention in mentions for word, *_ in words_of(mention))
-        return tuple(outside), tuple([stem for stem in inside if stem not in outside])
 
     def _by_words_of(self, stems: tuple[str, ...]) -> tuple[NarrowColumn, NarrowColumn]:
         """What words outside the mentions say of all entities and of their neighbours; kept, for questions

@@ -29,6 +29,7 @@ from tiny_graph_rag.language.function_words import (
     AUXILIARIES,
     ENGLISH_ADVERBS,
     KOREAN_ADVERBS,
+    RELATIVE,
 )
 from tiny_graph_rag.language.kinds import asked_kind
 from tiny_graph_rag.language.words import (
@@ -43,7 +44,6 @@ from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.linking.question_words import (
     EITHER,
     NO_WORD,
-    Claims,
     RelationWords,
     extent,
     is_evidence,
@@ -93,9 +93,7 @@ class TextWords:
             for word in (*self._kinds[code], *owners):
                 if not is_function_word(word):
                     self._types_by_key.setdefault(text_key(word), set()).add(code)
-        self._of_type = [len(graph)]
-        if len(types.names) != 1:
-            self._of_type = np.bincount(types.codes, minlength=len(types.names)).tolist()
+        self._of_type = np.bincount(types.codes, minlength=len(types.names)).tolist()
         self.find = cache(self._find)
 
     @cached_property
@@ -114,12 +112,13 @@ class TextWords:
         entities = np.unique(relations.targets[np.isin(relations.types.codes, types)])
         return Texts(self._weight(self._entity_weight, len(entities), len(self.graph)), entities=entities)
 
-    def asked_for(self, word: str) -> Texts:
-        """The entities of the kind that a question word asks for, by their types: who → PERSON."""
+    def asked_for(self, word: str, ends: Sequence[int]) -> Texts:
+        """The entities of the kind that a question word asks for, by their types: who → PERSON. Where none
+        is of it, the targets of the relations of these types."""
         kinds = asked_kind(word)
         types = frozenset(code for code, words in enumerate(self._kinds) if words & kinds)
         weight = self._weight(self._entity_weight, self._count(types), len(self.graph))
-        return Texts(weight if types else 0, entity_types=types)
+        return Texts(weight, entity_types=types) if types else self.ends_of(ends)
 
     def _find(self, word: str) -> Texts:
         """Where a word stands: `find`, each word once."""
@@ -253,7 +252,11 @@ class Reader:
         mentions.sort(key=lambda _mention: (_mention is focus, _mention.to_seed))
         slots, bits = self._slots(mentions, words, focus)
         claimed = {place for mention in mentions for place in mention.places}
-        slots, head = self._word_slots(slots, words, claimed, asking, heads)
+        by_verb = predicate is not None and words.get(max(seeds) - 1) not in RELATIVE
+        ends: Sequence[int] = ()
+        if asking is not None and not by_verb and not self.types.claims(words[asking]):
+            ends = self.types.kinds_named(words[asking])
+        slots, head = self._word_slots(slots, words, claimed, asking, heads, ends)
         unexplained = self._unexplained(words) if listed else milli(self.ranking.unexplained)
         named = 0
         if slots and (focus is not None or asking is not None or foreign):
@@ -284,7 +287,10 @@ class Reader:
     def _mentions(self, words: dict[int, str], *, listed: bool) -> list[_Mention]:
         """Types claim words in the order of how much of their name is covered. In a language without a list
         any word may be a function word: there a mention weighs as much as its words cover of a name."""
-        claims = _by_type({place: self.types.claims(word) for place, word in words.items()})
+        claims: dict[int, dict[int, tuple[int, int]]] = {}
+        for place, word in words.items():
+            for code, claim in self.types.claims(word).items():
+                claims.setdefault(code, {})[place] = claim
         coverage = {code: self._coverage(code, its.values()) for code, its in claims.items()}
         taken: set[int] = set()
         mentions: list[_Mention] = []
@@ -349,6 +355,7 @@ class Reader:
         claimed: set[int],
         asking: int | None,
         heads: Set[int],
+        ends: Sequence[int],
     ) -> tuple[list[Slot], int]:
         found: list[tuple[int, int, tuple[str, ...], Texts]] = []
         seen: set[str] = set()
@@ -361,7 +368,7 @@ class Reader:
             where = self.texts.ends_of(kinds) if place in claimed else self.texts.find(word)
             found.append((-where.weight, place, (word,), where))
         if asking is not None and is_evidence(words[asking], asks=True):
-            where = self.texts.asked_for(words[asking])
+            where = self.texts.asked_for(words[asking], ends)
             found.append((-where.weight, asking, (words[asking],), where))
             heads = heads | {asking}
         head = 0
@@ -380,13 +387,12 @@ def _predicate(
     it (창립자는 *어디에서 태어났나요*, 직장은 *어디*). Else None."""
     if asking is None or not seeds:
         return None
-    if words[asking].startswith(KOREAN_ADVERBS):
-        behind = [mention for mention in mentions if max(mention.places) >= asking - 1]
-        behind = [mention for mention in behind if mention.places != [asking]]
-        return max(behind, key=lambda mention: max(mention.places), default=None)
-    if words[asking] not in ENGLISH_ADVERBS and AUXILIARIES.isdisjoint(words.values()):
+    is_korean = words[asking].startswith(KOREAN_ADVERBS)
+    if not is_korean and words[asking] not in ENGLISH_ADVERBS and AUXILIARIES.isdisjoint(words.values()):
         return None
-    behind = [mention for mention in mentions if max(mention.places) > max(seeds)]
+    first = asking - 1 if is_korean else max(seeds) + 1
+    others = [mention for mention in mentions if mention.places != [asking]]
+    behind = [mention for mention in others if max(mention.places) >= first]
     return max(behind, key=lambda mention: max(mention.places), default=None)
 
 
@@ -402,12 +408,3 @@ def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int
     if near:
         return mentions[min(near)[2]]
     return max(mentions, key=lambda _mention: _mention.to_seed, default=None)
-
-
-def _by_type(claims: Mapping[int, Claims]) -> Mapping[int, Claims]:
-    """What each relation type claims, by place in the order of the text. claims: by places, then types."""
-    by_type: dict[int, dict[int, tuple[int, int]]] = {}
-    for place, its in claims.items():
-        for code, claim in its.items():
-            by_type.setdefault(code, {})[place] = claim
-    return by_type
