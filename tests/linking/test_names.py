@@ -151,6 +151,8 @@ INFLECTED = [
     ("Князь Гремин", "живёт в", "Петербург"),
     ("மதுரை", "நகரம்", "கோவலன்"),
     ("Tadeusz Soplica", "narzeczony", "Zosia"),
+    ("Sampo", "takoja", "Seppo"),
+    ("Анна Ярославна", "батько", "Черемош"),
 ]
 
 
@@ -161,6 +163,9 @@ INFLECTED = [
         ("Кто живёт в Петербурге?", [("Петербург", "Петербурге", "form")]),
         ("மதுரையை எரித்தது யார்?", [("மதுரை", "மதுரையை", "form")]),
         ("Kto jest ojcem Tadeusza Soplicy?", [("Tadeusz Soplica", "Tadeusza Soplicy", "form")]),
+        ("Kuka takoi Sammon?", [("Sampo", "Sammon", "form")]),
+        ("Ким був батько Анни Ярославни?", [("Анна Ярославна", "Анни Ярославни", "form")]),
+        ("Хто пройшов через ліс?", [("Черемош", "через", "text")]),  # small, so no form of the name
         ("Кто любит Ленского?", [("Владимир Ленский", "ленского", "text")]),  # a part of the name
         ("Which of the owners have hounds?", [("Owner", "owners", "text"), ("Hound", "hounds", "text")]),
     ],

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import Summed, counted, expanded, summed
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.language.folding import folded_letters, without_accents
+from tiny_graph_rag.language.folding import HAS_UNSPACED, folded_letters, without_accents
 from tiny_graph_rag.language.words import (
     CACHED_WORDS,
     POSSESSIVE,
@@ -41,6 +41,7 @@ K1, B = 0.9, 0.4  # Anserini's: lengths count less, because an entity with many 
 TEXTS_READ = 200_000  # names and descriptions; an index over more would cost more memory than the graph
 KEYWORDS = "keywords"  # a detail of relations that says what they are about
 BEGINNING = 5  # letters that the forms of a Latin word have in common
+BEGUN = 3  # letters of a name that its forms keep, at least
 LAST = "\U0010ffff"  # stands behind every letter
 SAMPLE = 200  # types, and descriptions, that tell a graph's language
 KEPT_ROWS = 1 << 21  # of the words asked for, before they are forgotten
@@ -160,6 +161,17 @@ class TextIndex:
             return fields[0] if fields else NOWHERE
         rows, counts = summed(fields, max(len(self.graph), len(self.graph.relations)))
         return rows.astype(np.int32), counts
+
+    def named_like(self, word: str, most: int) -> list[int]:
+        """Rows of the entities whose name holds the word's stem, or in a script with spaces a word that
+        begins like it: unless of more than `most`."""
+        stem = content_stem(word)
+        rows = [self.holding(stem, self.named)[0]] if stem is not None else []
+        if HAS_UNSPACED.search(word) is None:
+            begun = without_accents(folded_letters(word))[:BEGUN]
+            stems = range(*(bisect_left(self.stems, text) for text in (begun, begun + LAST)))
+            rows += [self.named.of(number)[0] for number in stems if len(stems) <= most]
+        return sorted({entity for its in rows if len(its) <= most for entity in its.tolist()})
 
     def _scored(self, stem: str, *, own: bool) -> Bits:
         """Kept while there is room for it."""

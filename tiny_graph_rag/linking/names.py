@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 from typing import Self
 
 import numpy as np
@@ -20,9 +20,17 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.text_index import NO_ROWS, Bits, TextIndex, content_stem
+from tiny_graph_rag.graph.text_index import BEGUN, Bits, TextIndex, content_stem
+from tiny_graph_rag.language.folding import HAS_UNSPACED, folded_letters
 from tiny_graph_rag.language.kinds import kinds_of_entities
-from tiny_graph_rag.language.words import is_in_listed_language, likeness, words_of, words_tried
+from tiny_graph_rag.language.words import (
+    POSSESSIVE,
+    is_in_listed_language,
+    likeness,
+    words_in,
+    words_of,
+    words_tried,
+)
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.coreference import from_context
 from tiny_graph_rag.linking.fuzzy import NearNames
@@ -133,18 +141,17 @@ class NameAndTextLinker(NameLinker):
         return replace(question, seeds=(*question.seeds, *seeds), tried=())
 
     def _inflected(self, question: LinkedQuestion) -> list[Seed]:
-        """Seeds of names that are inflected: each word is like the name's; the longest names first."""
-        words = words_of(question.text)
+        """Seeds of names that are inflected: each word a form of the name's; the longest names first."""
+        text = question.text
+        words = [(POSSESSIVE.sub("", text[start:end]), start, end) for _, start, end in words_of(text)]
+        has_case = not question.text.islower()
         found: dict[tuple[int, int], set[int]] = {}
-        for place, (word, _, _) in enumerate(words):
-            stem = content_stem(word)
-            bearers = self.index.holding(stem, self.index.named)[0] if stem is not None else NO_ROWS
-            for entity in bearers.tolist() if len(bearers) <= MOST_BEARERS else ():
-                name = [own for own, _, _ in words_of(self.graph.entities.names[entity])]
-                for first in [place - offset for offset, own in enumerate(name) if likeness(own, word)]:
-                    here = words[max(0, first) : first + len(name)]
-                    if len(here) == len(name) and all(map(likeness, name, [asked for asked, _, _ in here])):
-                        found.setdefault((here[0][1], here[-1][2]), set()).add(entity)
+        for place, (written, start, _) in enumerate(words):
+            for entity in self.index.named_like(written, MOST_BEARERS):
+                name = words_in(self.graph.entities.names[entity])
+                asked, _, ends = zip(*words[place : place + len(name)], strict=True)
+                if len(asked) == len(name) and all(map(may_be_form, name, asked, repeat(has_case))):
+                    found.setdefault((start, ends[-1]), set()).add(entity)
         rank = self.graph.name_rank.__getitem__
         mentions = [Mention(*span, tuple(sorted(its, key=rank)), "form") for span, its in found.items()]
         mentions.sort(key=lambda mention: (mention.start - mention.end, mention.start))
@@ -178,6 +185,26 @@ class NameAndTextLinker(NameLinker):
             Seed(entity, " ".join(its), None, None, TEXT, 1 / len(best))
             for entity, its in zip(seeds.tolist(), held, strict=True)
         )
+
+
+FORM_LOSES = 2  # letters of a name, at most
+# Malayalam consonants as they end a word, and before an ending.
+CHILLU = str.maketrans("\u0d7a\u0d7b\u0d7c\u0d7d\u0d7e\u0d7f", "\u0d23\u0d28\u0d30\u0d32\u0d33\u0d15")
+
+
+def may_be_form(name: str, written: str, has_case: bool) -> bool:
+    """Whether a word may be an inflected form of a name's: like that, or begun so, whatever the ending is:
+    with all but the last two letters (Sampo, *Sammon*), in a script without case with all.
+
+    has_case: whether the text has capitals; then a word without one is no form of a name that has one.
+    """
+    is_small = written[0].islower()
+    if is_small and has_case and name[0].isupper():
+        return False
+    own, asked = folded_letters(name), folded_letters(written)
+    kept = own[: max(BEGUN, len(own) - FORM_LOSES)] if written[0].isupper() else own.translate(CHILLU)
+    is_begun = len(kept) >= BEGUN and asked.startswith(kept) and HAS_UNSPACED.search(asked) is None
+    return bool(likeness(own, asked)) or (is_begun and not is_small)
 
 
 def words_held(
