@@ -399,3 +399,7 @@ def test_words_that_no_relation_is_like_ask_for_one_all_the_same(question: str, 
     names = ask(SAGA, question, hops=3).names
     assert answer in names[:2]
     assert names[0] not in question
+
+
+def test_who_is_it_asks_for_no_relation() -> None:
+    assert ask(SAGA, "Chi è Louhi?", hops=2).names[0] == "Louhi"

@@ -21,6 +21,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import unique
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
@@ -55,6 +56,7 @@ from tiny_graph_rag.linking.question_words import (
 )
 
 LETTERS_OF_A_STEP = 27  # that a question has at most for each step it asks for, in every script we know of
+FEWEST_LETTERS = 6  # that ask for a step: *chi è* and *siapa* ask for what they name
 ABROAD = 10  # one in so many relation types in another language makes a graph of several
 OFFERED = -1  # price of a named entity where the question asks for one of them
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
@@ -109,7 +111,7 @@ class TextWords:
     def ends_of(self, types: Sequence[int]) -> Texts:
         """The targets of the relations of these types."""
         relations = self.graph.relations
-        entities = np.unique(relations.targets[np.isin(relations.types.codes, types)])
+        entities = unique(relations.targets[np.isin(relations.types.codes, types)])
         return Texts(self._weight(self._entity_weight, len(entities), len(self.graph)), entities=entities)
 
     def asked_for(self, word: str, ends: Sequence[int]) -> Texts:
@@ -280,7 +282,8 @@ class Reader:
         claimed = {place for mention in mentions for place in mention.places}
         free = [place for place in words if place not in claimed and not self.texts.find(words[place]).weight]
         free.sort(key=lambda place: (-len(words[place]), place))
-        missing = 1 + extent(masked) // LETTERS_OF_A_STEP - len(mentions)
+        letters = extent(masked)
+        missing = (letters >= FEWEST_LETTERS) + letters // LETTERS_OF_A_STEP - len(mentions)
         weight = milli(self.ranking.unknown_word)
         return [_Mention(list(types), [place], weight, False) for place in free[: max(0, missing)]]
 
