@@ -136,11 +136,8 @@ def graphml(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     for id, record in entities(graph):
         yield f"    <node id={_attribute(id)}>{_data('node', record, columns)}</node>\n"
     for record in relations(graph):
-        ends = "source", "target"
-        id, source, end = (
-            record.pop(key) for key in ("relationship_id", *(f"{end}_entity_id" for end in ends))
-        )
-        head = f"id={_attribute(id)} source={_attribute(source)} target={_attribute(end)}"
+        id, source, target = map(record.pop, ("relationship_id", "source_entity_id", "target_entity_id"))
+        head = f"id={_attribute(id)} source={_attribute(source)} target={_attribute(target)}"
         yield f"    <edge {head}>{_data('edge', record, edge_columns)}</edge>\n"
     yield "  </graph>\n</graphml>\n"
 
