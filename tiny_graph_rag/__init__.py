@@ -31,8 +31,6 @@ Settings are those of config.yaml by name; docs/python.md tells more. Every erro
 
 from __future__ import annotations
 
-from tiny_graph_rag.version import __version__ as __version__
-
 # As typing has it, without importing that: Ctrl-C has its answer only once this file has been read.
 TYPE_CHECKING = False
 
@@ -60,6 +58,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.run import Run as Run
     from tiny_graph_rag.scoring.frames import evaluate_predictions as evaluate_predictions
     from tiny_graph_rag.scoring.frames import score as score
+    from tiny_graph_rag.version import __version__ as __version__
 
 # Module → its public names; it is imported when one is first used.
 _MODULES = {
@@ -73,9 +72,10 @@ _MODULES = {
     "retrieval.base": ("Retriever",),
     "run": ("Run",),
     "scoring.frames": ("evaluate_predictions", "score"),
+    "version": ("__version__",),
 }
 PUBLIC = {name: f"tiny_graph_rag.{module}" for module, names in _MODULES.items() for name in names}
-__all__ = sorted([*PUBLIC, "__version__"])
+__all__ = sorted(PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
